@@ -45,8 +45,8 @@ def test_loading_a_model_is_light(loaded):
 
 
 # What only some trainings need: examples made here, formats, baselines of a report, adapters, the hub, a teacher.
-SOMETIMES = """storyworld docstring_pairs tabular records conll squad hub_datasets baselines lora adapter_config hub distill
-chinese""".split()
+SOMETIMES = """storyworld docstring_pairs tabular records conll squad hub_datasets baselines lora adapter_config hub
+distill chinese""".split()
 
 
 @pytest.mark.parametrize("training", ["pretrain", "finetune"])

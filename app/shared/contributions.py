@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-import altair as alt
 import streamlit as st
 
 from app.shared.model import models
 from app.shared.page import progress
 from app.shared.page.cell import Cell
+from app.shared.page.exports import exports
 from app.shared.page.layout import show_chart
 from app.shared.page.markdown import explained, numbered, plain, signed
-from bertlab.draw.charts.attribution import attribution_bars
+from bertlab.draw.charts.attribution import attribution_bars, attribution_table
 from bertlab.explain.attribution import Attribution
 from bertlab.vocabulary import SPECIAL_TOKENS
 
@@ -34,27 +34,26 @@ def code_of(function: Callable[..., Attribution], loaded: models.Loaded, *argume
     return cell.picture(attribution_bars, *cell.both(function, loaded, *arguments))
 
 
-def show(found: Attribution, control: Attribution, output: str, unit: str, sentence: str = "") -> alt.Chart:
+def show(
+    name: str, both: tuple[Attribution, Attribution], output: str, unit: str, code: str, sentence: str = "", **columns
+) -> None:
     """Say which words contribute most to an output, and fold each token beside random weights away, with the check.
 
-    Returns the chart of all tokens.
+    `both` are from with_control(), `code` draws them, `name` is that of the files; the table has these `columns` too.
     """
+    found, control = both
     st.markdown(sentence or in_a_sentence(output, found))
     with st.expander("Each token, beside random weights", icon=":material/bar_chart:"):
         bars = attribution_bars(found, control)
         alt = f"What each token contributes to “{output}”, beside random weights"
         show_chart(bars, alt, rows=len(found.tokens))
-        st.caption(f"Unit: {unit}. {completeness(found)}", help=explained(unit))
-    return bars
-
-
-def completeness(found: Attribution) -> str:
-    """Return in numbers the check that integrated gradients carry with them: the sum against the difference."""
-    start, score, total = (signed(x, ".3f") for x in (found.baseline, found.score, float(found.values.sum())))
-    return (
-        f"Check: the attributions sum to {total}. The output goes from {start} for the baseline (nothing but [PAD]) "
-        f"to {score} for your text. Difference: {abs(found.delta):.4f}."
-    )
+        start, score, total = (signed(x, ".3f") for x in (found.baseline, found.score, float(found.values.sum())))
+        st.caption(
+            f"Unit: {unit}. Check: the attributions sum to {total}. The output goes from {start} for the baseline "
+            f"(nothing but [PAD]) to {score} for your text. Difference: {abs(found.delta):.4f}.",
+            help=explained(unit),
+        )
+    exports(name, attribution_table(found, control).assign(**columns), code, bars)
 
 
 def words(found: Attribution, positions: Iterable[int]) -> list[Contribution]:

@@ -3,17 +3,44 @@
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import TypeVar
 
 import streamlit as st
 
 from app.shared.model import models
 from app.shared.page import layout, progress, state
+from app.shared.page.cell import Cell
+from app.shared.page.exports import exports
 from app.shared.page.markdown import explained, plain
-from bertlab.draw.charts.knockout import CELL, Rows, knockout_map, largest
+from bertlab.draw.charts.knockout import CELL, Rows, knockout_map, knockout_maps, knockout_table, largest
 from bertlab.draw.percent import percent
 from bertlab.explain.attention.knockout import Head
 
+Output = TypeVar("Output")
 ALL_ON = "All heads are on. Press a cell of the map to switch that head off."
+
+
+def show(
+    key: str, name: str, function: Callable, asked: Mapping[str, tuple], output: str, without: Callable, note: str = ""
+) -> None:
+    """Show on which heads an output depends, for each model in `asked`, of which the last has random weights.
+
+    `function` yields the changes; `without` shows what becomes of the output without the heads that are off. `key`
+    tells the maps of several pages apart, in the link too, `name` their files. `note` is a caption.
+    """
+    maps = {model: rows(function, *each) for model, each in asked.items()}
+    if not all(maps.values()):  # stopped before the first layer
+        return
+    if note:
+        st.caption(note)
+    (loaded, *_), *_ = asked.values()
+    off = show_maps(key, maps, loaded)
+    first, *_, control = maps.values()
+    st.markdown(story(f"“{plain(output)}”", first, control))
+    without(off)
+    cell = Cell()
+    code = cell.picture(knockout_maps, cell.each(function, asked, rows=True), off)
+    exports(name, knockout_table(maps), code, knockout_maps(maps, off))
 
 
 def rows(function: Callable[..., Iterator[list[float]]], loaded: models.Loaded, *arguments) -> Rows:
@@ -27,28 +54,28 @@ def rows(function: Callable[..., Iterator[list[float]]], loaded: models.Loaded, 
     return progress.rows(function, loaded, *arguments, total=layers, draw=draw)
 
 
-def show(key: str, maps: Mapping[str, Rows], loaded: models.Loaded) -> tuple[Head, ...]:
+def show_maps(key: str, maps: Mapping[str, Rows], loaded: models.Loaded) -> tuple[Head, ...]:
     """Show the maps side by side on one scale; a click in the first, that of `loaded`, switches a head off or on.
 
-    Returns the heads that are off. `key` tells the maps of several pages apart, in the link too.
+    Returns the heads that are off.
     """
     how = "Press a cell to switch that head off; press it again to switch it on. All maps have the same scale."
     st.caption(how, help=explained("ln p, nats"))
     shown, scale = st.container(), largest(*maps.values())
-    (name, changes), *others = maps.items()
-    off = choose(key, loaded, changes)
-    columns = shown.columns(len(maps), gap="large")
-    with columns[0]:
-        st.markdown(f"**{plain(name)}**")
-        chart = knockout_map(changes, scale, loaded.model.config.num_hidden_layers, off, clickable=True)
-        if clicks(key) not in st.session_state:
-            st.session_state.pop(f"{key} seen", None)
-        press = partial(switch, key)
-        layout.show_chart(chart, spoken(name, changes), key=clicks(key), on_select=press, selection_mode=CELL)
-    for column, (name, changes) in zip(columns[1:], others, strict=True):
+    off = choose(key, loaded, next(iter(maps.values())))
+    if clicks(key) not in st.session_state:
+        st.session_state.pop(f"{key} seen", None)
+    layers = loaded.model.config.num_hidden_layers
+    pressed: dict = dict(key=clicks(key), on_select=partial(switch, key), selection_mode=CELL)
+    for number, (column, (name, changes)) in enumerate(
+        zip(shown.columns(len(maps), gap="large"), maps.items(), strict=True)
+    ):
+        chart = knockout_map(changes, scale) if number else knockout_map(changes, scale, layers, off, clickable=True)
+        layer, head = most_needed(changes)
+        loss = f"The greatest loss, {changes[layer][head]:+.2f} nats, is at {named([(layer, head)])}"
         with column:
             st.markdown(f"**{plain(name)}**")
-            layout.show_chart(knockout_map(changes, scale), spoken(name, changes))
+            layout.show_chart(chart, f"Map of the heads of {name}. {loss}", **({} if number else pressed))
     return off
 
 
@@ -100,8 +127,12 @@ def named(heads: Sequence[Head]) -> str:
     return " and ".join(f"layer {layer + 1}, head {head + 1}" for layer, head in heads)
 
 
-def titles(off: Sequence[Head]) -> tuple[str, str]:
-    return "With all heads", f"Without {named(off)}" if off else "No head is off"
+def before_and_after(before: Output, after: Output, off: Sequence[Head]) -> Iterator[tuple[Output, str]]:
+    """Yield an output with all heads on and one without those that are off, each in a column under its title."""
+    titles = "With all heads", f"Without {named(off)}" if off else "No head is off"
+    for output, title in layout.in_columns([(before, titles[0]), (after, titles[1])], "large"):
+        st.markdown(f"**{title}**")
+        yield output, title
 
 
 def story(name: str, changes: Rows, control: Rows) -> str:
@@ -122,9 +153,3 @@ def share(loss: float) -> str:
     if loss < 3:
         return percent(math.exp(-loss))
     return f"1/{math.exp(loss):,.0f}" if loss < 7 else "less than a thousandth"
-
-
-def spoken(name: str, changes: Rows) -> str:
-    layer, head = most_needed(changes)
-    change = changes[layer][head]
-    return f"Map of the heads of {name}. The greatest loss, {change:+.2f} nats, is at {named([(layer, head)])}"

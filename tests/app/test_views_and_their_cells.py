@@ -31,7 +31,7 @@ def exported(monkeypatch):
 
     def watch(part: str) -> dict:
         found: dict = {}
-        module = import_module(f"app.views.{part.split()[0]}")
+        module = import_module(f"app.{part.split()[0]}")
         monkeypatch.setattr(module, "exports", lambda name, *given, **page: found.update({name: given}))
         return found
 
@@ -40,24 +40,32 @@ def exported(monkeypatch):
 
 
 VIEWS = {
-    "tasks.next_sentence": (
+    "views.tasks.next_sentence": (
         "tasks",
         "pretrained",
         dict(text=LONG, pair=LONG, tasks_tab="Next sentence"),
     ),
-    "attention.switch_off": ("attention", "pretrained", dict(text=LONG, attention_tab="Switch heads off")),
-    "attention.explanation": ("attention", "pretrained", dict(text=LONG, attention_tab="Is it an explanation?")),
-    "tasks.opinion": ("tasks", "classifier", dict(text=LONG)),
-    "tasks.names": ("tasks", "tagger", dict(text=LONG)),
-    "tasks.starts_and_ends": ("tasks", "reader", dict(question="who?", text=PASSAGE, spans_tab="Starts and ends")),
-    "tasks.which_head": ("tasks", "reader", dict(question="who?", text=PASSAGE, spans_tab="Which head?")),
-    "tasks.why_this_answer": ("tasks", "reader", dict(question="who?", text=PASSAGE, spans_tab="Why this answer?")),
-    "play.guesses": ("play", "pretrained", dict(text=GAPS[0], other=GAPS[1], guess="baker")),
-    "play.why": ("play", "pretrained", dict(text=LONG, play_view="Why this word?")),
-    "play.whole_text": ("play", "pretrained", dict(text=LONG, play_view="Whole text")),
-    "play.sides": ("play", "", dict(text=GAPS[0], other=GAPS[1], play_view="Left to right, or both sides?")),
-    "meaning.projection": ("meaning", "pretrained", dict(meaning_set="my own lines", meaning_yours=LONG)),
-    "meaning.measures": ("meaning", "pretrained", dict(meaning_set="my own lines")),
+    "shared.knockout_heads gap": ("attention", "pretrained", dict(text=LONG, attention_tab="Switch heads off")),
+    "views.attention.explanation": ("attention", "pretrained", dict(text=LONG, attention_tab="Is it an explanation?")),
+    "shared.contributions opinion": ("tasks", "classifier", dict(text=LONG)),
+    "shared.contributions names": ("tasks", "tagger", dict(text=LONG)),
+    "views.tasks.the_answer": (
+        "tasks",
+        "reader",
+        dict(question="who?", text=PASSAGE, spans_tab="Starts and ends"),
+    ),
+    "shared.knockout_heads answer": ("tasks", "reader", dict(question="who?", text=PASSAGE, spans_tab="Which head?")),
+    "shared.contributions answer": (
+        "tasks",
+        "reader",
+        dict(question="who?", text=PASSAGE, spans_tab="Why this answer?"),
+    ),
+    "views.play.guesses": ("play", "pretrained", dict(text=GAPS[0], other=GAPS[1], guess="baker")),
+    "shared.contributions gap": ("play", "pretrained", dict(text=LONG, play_view="Why this word?")),
+    "views.play.whole_text": ("play", "pretrained", dict(text=LONG, play_view="Whole text")),
+    "views.play.sides": ("play", "", dict(text=GAPS[0], other=GAPS[1], play_view="Left to right, or both sides?")),
+    "views.meaning.projection": ("meaning", "pretrained", dict(meaning_set="my own lines", meaning_yours=LONG)),
+    "views.meaning.measures": ("meaning", "pretrained", dict(meaning_set="my own lines")),
 }
 
 
@@ -74,7 +82,7 @@ def test_a_cell_makes_the_picture_of_its_view(part, folders, exported):
 
 
 def test_cells_of_the_heads_read_what_the_view_reads(folders, exported):
-    found = exported("attention.all_heads")
+    found = exported("views.attention.all_heads")
     app = opened("attention", folder=folders["pretrained"], text=LONG, versus="random weights")
     assert fine(app), said(app)
     (heads, code, _), (_, roles, picture) = found.values()
@@ -86,7 +94,7 @@ def test_cells_of_the_heads_read_what_the_view_reads(folders, exported):
 
 def test_cells_of_a_film_open_the_snapshots_of_the_view(run_folder, exported, monkeypatch):
     monkeypatch.setattr("app.views.training.film.MOST_MOMENTS", 2)
-    found = exported("training.gap_fills")
+    found = exported("views.training.gap_fills")
     app = opened("training", run=str(run_folder), training_tab="A gap fills")
     assert fine(app), said(app)
     ((table, code, _),) = found.values()

@@ -40,12 +40,6 @@ def origin(name: str) -> str | None:
     return max((one for one in READ if whole == one or whole.startswith(f"{one}-")), key=len, default=None)
 
 
-def is_of_another(task: str, name: str) -> bool:
-    """Return whether this is the bundled model for the other task that needs the same head: one text, or a pair."""
-    other = {"text label": "pairs", "pairs": "text label"}.get(task, "")
-    return name in SPECIALISTS.get(other, {}).values()
-
-
 def specialist(task: str, base: str | None) -> str | None:
     """Return the bundled model made from `base` that has the head for this task; `base` itself where none is needed."""
     return SPECIALISTS[task].get(base or "") if task in SPECIALISTS else base

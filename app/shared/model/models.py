@@ -8,7 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from app.shared.model import gate
-from app.shared.model.bundled import DEFAULT_MODEL, READ, is_of_another, origin, specialist
+from app.shared.model.bundled import DEFAULT_MODEL, READ, SPECIALISTS, origin, specialist
 from app.shared.page.markdown import plain
 from bertlab import (
     BertConfig,
@@ -32,10 +32,10 @@ NOTHING, RANDOM = gate.CONTROLS
 CONTROL = "control "  # before the stamp of a model, that of its architecture with random weights
 END = "end"  # of the training, where a model has snapshots
 WHY_ANOTHER = "A page that needs a head which the chosen model lacks, or models of its own, shows bundled ones."
-PAIRS_HEAD = "cls.seq_relationship"
 CLASSIFIER = "classifier"  # the heads for texts, words and choices all have this name
 DRAWN_TOKENS = 128  # nobody reads more than this in a picture
 KEPT_MODELS, KEPT_CONTROLS, KEPT_BYTES = 8, 3, "400MB"  # shared by all sessions
+WEIGHTS = (".safetensors", ".bin")
 READ_FILES = {*hub.SMALL_FILES, "model.safetensors.index.json", "pytorch_model.bin.index.json"}  # beside the weights
 
 
@@ -54,7 +54,7 @@ class Encoder(BertModel):
 TASKS: dict[str, tuple[type[PretrainedModel], str | None]] = {
     "encoder": (Encoder, None),
     "fill": (BertForPreTraining, "cls.predictions"),
-    "next sentence": (BertForPreTraining, PAIRS_HEAD),
+    "next sentence": (BertForPreTraining, "cls.seq_relationship"),
     "answer": (BertForQuestionAnswering, "qa_outputs"),
     "text label": (BertForSequenceClassification, CLASSIFIER),
     "pairs": (BertForSequenceClassification, CLASSIFIER),
@@ -66,8 +66,8 @@ TASKS: dict[str, tuple[type[PretrainedModel], str | None]] = {
 class Loaded:
     """A model ready to use; `stamp` changes when the files in its folder do.
 
-    `name` is for visitors, `source` is what from_pretrained takes in a notebook, `heads` are the published names of the
-    stored tensors outside the encoder. `random`: its weights were drawn, not learned. `folder` has its files.
+    `name` is for visitors, `source` is what from_pretrained takes in a notebook. `random`: its weights were drawn, not
+    learned. `folder` has its files.
     """
 
     name: str
@@ -75,7 +75,6 @@ class Loaded:
     stamp: str
     model: PretrainedModel
     tokenizer: Tokenizer
-    heads: frozenset[str] = frozenset()
     random: bool = False
     folder: str = ""
 
@@ -83,10 +82,6 @@ class Loaded:
     def limit(self) -> int:
         """The largest number of tokens that is drawn."""
         return min(self.model.config.max_position_embeddings, DRAWN_TOKENS)
-
-    def has(self, head: str) -> bool:
-        """Return whether the checkpoint has this head, such as "cls.seq_relationship"; else its weights are random."""
-        return any(name.startswith(head) for name in self.heads)
 
 
 def chosen() -> str:
@@ -164,31 +159,29 @@ def stand_in(task: str, name: str) -> Loaded:
     InputError if there is none.
     """
     names = [specialist(task, base) for base in (origin(name), *READ)]
-    found = (open_model(task, each) for each in names if each in bundled_models())
-    loaded = next(filter(None, found), None)
-    if loaded is None:
-        raise InputError("no bundled model has a trained head for this task: choose another model")
-    return loaded
+    for loaded in (open_model(task, each) for each in names if each in bundled_models()):
+        if loaded:
+            return loaded
+    raise InputError("no bundled model has a trained head for this task: choose another model")
 
 
 def own(task: str) -> Loaded | None:
-    """Return the chosen model if it has learned this task."""
-    return None if is_of_another(task, chosen()) else open_model(task, chosen())
+    """Return the chosen model if it has learned this task, and not the other one with the same head."""
+    other = {"text label": "pairs", "pairs": "text label"}.get(task, "")
+    return None if chosen() in SPECIALISTS.get(other, {}).values() else open_model(task, chosen())
 
 
-def model_for(task: str, kin: str | None = None) -> Loaded:
-    """Return the chosen model if it has the head for `task`, or else a bundled one, of `kin` if that is given, and say
+def model_for(task: str, base: str | None = None) -> Loaded:
+    """Return the chosen model if it has the head for `task`, or else a bundled one, of `base` if that is given, and say
     so."""
     name = chosen()
     loaded = own(task)
     if loaded is None:
-        loaded = stand_in(task, kin or name)
+        loaded = stand_in(task, base or name)
         if origin(loaded.name) != name:  # a model and its fine-tuned twin need no explanation
             has_read = READ[origin(loaded.name) or ""]
-            text = (
-                f"**{readable(name)}** has no head for this task, so you see **{loaded.name}**. It has read {has_read}."
-            )
-            st.info(text, icon=":material/info:")
+            text = f"**{readable(name)}** has no head for this task, so you see **{loaded.name}**."
+            st.info(f"{text} It has read {has_read}.", icon=":material/info:")
         name = loaded.name
     name_model(name)
     return loaded
@@ -261,9 +254,7 @@ def open_model(task: str, name: str) -> Loaded | None:
 def contents(folder: Path) -> list[tuple[str, int, int]]:
     """Return name, time and size of the files of a model. Raises InputError for a folder that cannot be read."""
     try:
-        files = [
-            file for file in folder.iterdir() if file.suffix in (".safetensors", ".bin") or file.name in READ_FILES
-        ]
+        files = [file for file in folder.iterdir() if file.suffix in WEIGHTS or file.name in READ_FILES]
         return sorted((file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in files)
     except OSError as error:
         raise InputError(f"{folder} cannot be read ({error.strerror})") from error
@@ -274,14 +265,11 @@ def _open(task: str, folder: str, stamp: str) -> Loaded | None:
     kind, head = TASKS[task]
     if head == CLASSIFIER and getattr(family_of(folder), "head", None) is not kind:
         return None
-    stored = frozenset(open_weights(Path(folder)))
-    if head and not any(tensor.startswith(head) for tensor in stored):
+    if head and not any(tensor.startswith(head) for tensor in open_weights(Path(folder))):
         return None
-    heads = frozenset(tensor for tensor in stored if not tensor.startswith(("encoder.", "embeddings.")))
     unused = ("pooler", "nsp") if task == "fill" else ()
     model = kind.trained(folder, optional=unused, advice="choose another model")
-    tokenizer = Tokenizer.from_pretrained(folder)
-    return Loaded(folder, folder, stamp, model, tokenizer, heads, folder=folder)
+    return Loaded(folder, folder, stamp, model, Tokenizer.from_pretrained(folder), folder=folder)
 
 
 @st.cache_resource(max_entries=KEPT_CONTROLS, show_spinner=False)

@@ -83,20 +83,19 @@ def _keep(name: str, source: IO[bytes], folder: Path) -> None:
     if (folder / name).exists():
         raise InputError(f"{name} was given twice: give each file once")
     (folder / name).parent.mkdir(exist_ok=True)
-    room = (MOST_MEGABYTES if name in WEIGHTS else TEXT_MEGABYTES) * 1_000_000
+    most = MOST_MEGABYTES if name in WEIGHTS else TEXT_MEGABYTES
+    room = most * 1_000_000
     with open(folder / name, "wb") as file:
         while chunk := source.read(CHUNK):
             room -= len(chunk)
             if room < 0:
-                most = MOST_MEGABYTES if name in WEIGHTS else TEXT_MEGABYTES
                 raise InputError(f"{name} is larger than {most:,} MB, the limit for uploads: open it as a folder")
             file.write(chunk)
 
 
 def _complete(folder: Path) -> None:
-    there = {path.name for path in folder.iterdir()}
     for wanted in ({"config.json"}, WEIGHTS, {"vocab.txt", "tokenizer.json"}):
-        if not there & wanted:
+        if not any((folder / name).exists() for name in wanted):
             raise InputError(f"{' or '.join(sorted(wanted))} is missing: add it to the upload")
 
 

@@ -25,7 +25,9 @@ def exports(
     """
     with st.container(horizontal=True, gap="medium", key=f"tools {name}"):
         with st.popover("Table", icon=":material/table:", type="tertiary"):
-            show_table(table)
+            st.dataframe(table.head(ROWS_SHOWN), hide_index=True, height="auto" if len(table) < 10 else 320)
+            if len(table) > ROWS_SHOWN:
+                st.caption(f"Only the first {ROWS_SHOWN:,} of {len(table):,} rows are shown. The CSV file has all.")
         offer(name, "csv", "text/csv", lambda: table.to_csv(index=False).encode())
         if chart is not None:
             offer(name, "png", "image/png", partial(written, png, chart))
@@ -38,12 +40,6 @@ def exports(
             show_link_later(st.container())
 
 
-def show_table(table: pd.DataFrame) -> None:
-    st.dataframe(table.head(ROWS_SHOWN), hide_index=True, height="auto" if len(table) < 10 else 320)
-    if len(table) > ROWS_SHOWN:
-        st.caption(f"Only the first {ROWS_SHOWN:,} of {len(table):,} rows are shown. The CSV file has all.")
-
-
 def written(write: Callable[..., bytes], chart: TopLevelMixin, *details: str) -> bytes:
     """Return the chart as a file."""
     with layout.CHARTS:
@@ -52,9 +48,8 @@ def written(write: Callable[..., bytes], chart: TopLevelMixin, *details: str) ->
 
 def offer(name: str, kind: str, mime: str, make: Callable[[], bytes]) -> None:
     """Show a button that makes the file when it is pressed."""
-    key = f"{name}-{kind}"
-    look = dict(type="tertiary", icon=":material/download:")
-    st.download_button(kind.upper(), make, f"{name}.{kind}", mime, key=key, on_click="ignore", **look)
+    look = dict(key=f"{name}-{kind}", type="tertiary", icon=":material/download:")
+    st.download_button(kind.upper(), make, f"{name}.{kind}", mime, on_click="ignore", **look)
 
 
 def show_link_later(container) -> None:
@@ -64,8 +59,7 @@ def show_link_later(container) -> None:
     """
     waiting = st.session_state.get("links_to_show")
     if waiting is None:
-        with container:
-            show_link()
+        show_link(container)
     else:
         waiting.append(container)
 
@@ -73,19 +67,18 @@ def show_link_later(container) -> None:
 def show_links() -> None:
     """Show all links of a page, at its end."""
     for container in st.session_state.links_to_show:
-        with container:
-            show_link()
+        show_link(container)
     st.session_state.links_to_show = None
 
 
-def show_link() -> None:
+def show_link(container) -> None:
     """Show this page's address with everything that was chosen on it."""
     page = urlsplit(st.context.url or "http://localhost:8501")
     query = urlencode([(key, value) for key in st.query_params for value in st.query_params.get_all(key)])
     missing = [f"your {what}" for what in st.session_state.not_in_link]
     missing += ["your uploaded model"] * bool(models.upload_name(models.chosen()))
     if missing:
-        st.warning(f"This link does not contain {plain(' and '.join(missing))}.", icon=":material/link_off:")
+        container.warning(f"This link does not contain {plain(' and '.join(missing))}.", icon=":material/link_off:")
     else:
-        st.caption("Whoever opens it on this server sees what you see now:")
-    st.code(page._replace(query=query).geturl(), language=None, wrap_lines=True)
+        container.caption("Whoever opens it on this server sees what you see now:")
+    container.code(page._replace(query=query).geturl(), language=None, wrap_lines=True)

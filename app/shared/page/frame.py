@@ -48,7 +48,6 @@ a.way:is(:hover, :focus) { border-color: #0072B2; }
   .st-key-sentences > :nth-child(-n + 2) { flex: 1 1 100%; }
   .st-key-stories { margin-top: .5rem; }
   .st-key-stories [data-testid=stHorizontalBlock] { row-gap: .7rem; }
-  [data-testid=stTable] :is(th, td):nth-child(-n + 2) { min-width: 9rem; }
   [class*=st-key-tools-], [class*=st-key-numbers-] { row-gap: 0; }
 }
 </style>"""

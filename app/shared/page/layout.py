@@ -1,7 +1,7 @@
 """How a page is laid out: its heading and tabs, views that fail alone, charts, and two models side by side."""
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Lock
 from types import MappingProxyType
@@ -38,6 +38,7 @@ class OfModel(Protocol):
 
 
 Shown = TypeVar("Shown", bound=OfModel)
+Item = TypeVar("Item")
 
 
 def heading(title: str, lead: str, help: str | None = None) -> None:
@@ -108,12 +109,19 @@ def with_bars(table: pd.DataFrame, column: str) -> tuple[pd.DataFrame, dict[str,
     return drawn, {PERCENT: NUMBER, column: BAR}
 
 
+def in_columns(items: Collection[Item], gap: str = "medium") -> Iterator[Item]:
+    """Yield the items, each inside a column of its own."""
+    for column, item in zip(st.columns(len(items), gap=gap), items, strict=True):
+        with column:
+            yield item
+
+
 def side_by_side(each: Sequence[Shown], view: Callable[[Shown], None]) -> None:
     """Show a view of one model over the whole width, or of two in columns with their names above."""
     if len(each) == 1:
         view(each[0])
         return
-    for column, one in zip(st.columns(len(each), gap="large"), each, strict=True):
-        with column, box():
+    for one in in_columns(each, "large"):
+        with box():
             st.markdown(f"**{models.readable(one.loaded.name)}**")
             view(one)

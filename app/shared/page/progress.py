@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from threading import Lock
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import streamlit as st
 
@@ -54,31 +54,30 @@ def rows(
     After a second a bar out of `total` and a Stop button appear, and `draw` shows the rows so far; it must make no
     widgets. Stop returns the rows so far, and "Continue" goes on from them.
     """
-    key, place, picture = work_key(function, loaded, arguments), st.empty(), st.empty()
-    if (kept := kept_result(key)) is not None:
-        return kept
-    work = begun(key, lambda: Work(function(loaded.model, loaded.tokenizer, *arguments)))
-    if work.stopped:
-        offer_to_continue(place, work, f"Stopped after {len(work.rows):,} of {total:,}.")
+    key = work_key(function, loaded, arguments)
+    return rows_of(key, lambda: function(loaded.model, loaded.tokenizer, *arguments), total, draw)
+
+
+def rows_of(key: Key, begin: Callable[[], Iterator], total: int, draw: Callable[[list], None] | None = None) -> list:
+    """Return the rows of the iterator that `begin` makes, cached under `key`; otherwise as rows() does."""
+
+    def take_rows(bar: Bar) -> list:
+        """Compute what remains. Pressing Stop, or anything else, interrupts where the bar or the rows are drawn."""
+        work, picture, drawn, pause = bar.work, st.empty(), time.monotonic(), REDRAW
+        while work.advance():
+            bar(len(work.rows), total)
+            if draw and bar.shown and (start := time.monotonic()) - drawn > pause:
+                with picture.container():
+                    draw(work.rows)
+                drawn = time.monotonic()
+                pause = max(REDRAW, PAUSE_PER_PICTURE * (drawn - start))
+        picture.empty()
         return work.rows
-    with ended(key):
-        take_rows(work, total, Bar(place, work), picture, draw)
-    place.empty()
-    picture.empty()
-    keep_result(key, work.rows)
-    return work.rows
 
-
-def take_rows(work: Work, total: int, bar: "Bar", picture, draw: Callable[[list], None] | None) -> None:
-    """Compute all remaining rows. Pressing Stop, or anything else, interrupts where the bar or the rows are drawn."""
-    drawn, pause = time.monotonic(), REDRAW
-    while work.advance():
-        bar(len(work.rows), total)
-        if draw and bar.shown and (start := time.monotonic()) - drawn > pause:
-            with picture.container():
-                draw(work.rows)
-            drawn = time.monotonic()
-            pause = max(REDRAW, PAUSE_PER_PICTURE * (drawn - start))
+    try:
+        return whole(key, take_rows, lambda: Work(begin()), total)
+    except layout.Stopped:
+        return begun(key).rows
 
 
 def watched(function: Callable, loaded: models.Loaded, *arguments):
@@ -105,13 +104,14 @@ def waited(key: Key, make: Callable[[], Result], message: str) -> Result:
     return whole(key, wait_for)
 
 
-def whole(key: tuple[str, str, tuple], make: Callable[["Bar"], object]):
-    """Return make(bar), cached under `key`. Parts of it are of no use, so Stop raises layout.Stopped."""
+def whole(key: Key, make: Callable[["Bar"], Any], begin: Callable[[], Work] = Work, total: int = 0):
+    """Return make(bar), cached under `key`. Stop raises layout.Stopped, after "Stopped after so many of `total`"."""
     if (kept := kept_result(key)) is not None:
         return kept
-    place, work = st.empty(), begun(key)
+    place, work = st.empty(), begun(key, begin)
     if work.stopped:
-        offer_to_continue(place, work, "Stopped.")
+        done = f" after {len(work.rows):,} of {total:,}" if total else ""
+        offer_to_continue(place, work, f"Stopped{done}.")
         raise layout.Stopped
     with ended(key):
         result = make(Bar(place, work))

@@ -1,6 +1,7 @@
 """What the address of a page remembers: texts, choices, and positions in the text."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 from urllib.parse import quote_plus
 
 import streamlit as st
@@ -35,7 +36,7 @@ def first_texts(examples: Examples, kind: str) -> dict[str, str]:
     before, offered = st.session_state.get(key), st.session_state.setdefault("offered", {})
     kept = before and all(st.session_state.get(field) == text for field, text in before.items())
     of_another = offered.get(st.session_state.get(field), kind) != kind
-    if (of_another or kept and before != texts) and not moved():
+    if (of_another or kept and before != texts) and not went_back():
         st.session_state.pop("other", None)
         st.session_state.update(texts)
         forget_positions()
@@ -46,10 +47,7 @@ def first_texts(examples: Examples, kind: str) -> dict[str, str]:
 
 def linked_text(field: Callable[..., str], label: str, key: str, default: str = "", **options) -> str:
     """Show a text field that all pages and the link remember. The link leaves out a text that is too long for it."""
-    if unset(key):
-        linked = link_value(key)
-        st.session_state[key] = default if linked is None else linked
-    keep(key)
+    open_with(key, key, lambda linked: default if linked is None else linked)
     options = {"on_change": forget_positions} | options
     text = field(label, key=key, persist_state="session", **options)
     fits = len(quote_plus(text)) <= LINK_CHARACTERS
@@ -65,14 +63,25 @@ def linked_text(field: Callable[..., str], label: str, key: str, default: str = 
 def linked_chip(label: str, names: Sequence[str], key: str, name: str, first: int) -> int:
     """Show chips with one pressed, at first the one that `name` in the link numbers, or else the `first`. Returns its
     number, counted from 0."""
-    if unset(key):
-        linked = number_in(link_value(name))
-        st.session_state[key] = first if linked is None or linked >= len(names) else linked
-    keep(key)
+    open_with(key, name, lambda linked: first if (at := number_in(linked)) is None or at >= len(names) else at)
     options = dict(format_func=names.__getitem__, required=True, wrap=True, persist_state="session")
     chosen = st.pills(label, range(len(names)), key=key, **options)
     share(name, "" if chosen == first else str(chosen))
     return chosen
+
+
+def one_of(label: str, names: Iterable, key: str, place=st, **options):
+    """Show names side by side, of which the first is chosen at first. The link holds the choice."""
+    names = list(names)
+    fixed = dict(default=names[0], required=True, key=key, bind="query-params")
+    return place.segmented_control(label, names, **fixed, **options)
+
+
+def open_with(key: str, name: str, read: Callable[[str | None], Any]) -> None:
+    """Give a widget its first value: what `read` makes of `name` in the link. Call before the widget."""
+    if unset(key):
+        st.session_state[key] = read(link_value(name))
+    keep(key)
 
 
 def unlinked(what: str) -> None:
@@ -108,7 +117,7 @@ def text_fields(examples: Examples, kind: str, prefix: str = "") -> tuple[str, s
     return text, pair.strip() or None
 
 
-def moved() -> bool:
+def went_back() -> bool:
     """Return whether this run follows Back or Forward: then the address decides every choice, as when a link opens."""
     context = get_script_run_ctx()
     return context is not None and context.is_history_navigation
@@ -116,13 +125,13 @@ def moved() -> bool:
 
 def unset(key: str) -> bool:
     """Return whether the address decides a choice: nobody has chosen yet, or the visitor went back to it."""
-    return key not in st.session_state or moved()
+    return key not in st.session_state or went_back()
 
 
 def link_value(key: str) -> str | None:
     """Return a value from the link that opened this session, or that Back restored; None once the page has run."""
     seen = st.session_state.setdefault("link_values_read", set())
-    if key in seen and not moved():
+    if key in seen and not went_back():
         return None
     seen.add(key)
     return st.query_params.get(key)

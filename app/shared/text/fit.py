@@ -37,7 +37,7 @@ def notice(task: str, loaded: models.Loaded, text: str) -> None:
     if best is not None and rare >= 3 and rare > FEW * words and 2 * others[best] <= rare:
         why = f"has {words - rare} of these {words} words in its vocabulary: the others are rare or new to it"
         offer(task, loaded, best, why, words - others[best])
-    elif strange(loaded, text):
+    elif mostly_unknown(loaded, text):
         name = models.readable(loaded.name)
         st.markdown(
             f":orange[:material/menu_book:] **{name}** has {words - rare} of these {words} words in its vocabulary. It "
@@ -47,7 +47,7 @@ def notice(task: str, loaded: models.Loaded, text: str) -> None:
         say_learned(task, loaded)
 
 
-def strange(loaded: models.Loaded, text: str) -> bool:
+def mostly_unknown(loaded: models.Loaded, text: str) -> bool:
     """Return whether most words of a text are not in the vocabulary of the model: another language, or code."""
     rare, words = rare_words(loaded.tokenizer, text)
     return words > 2 and rare > MANY * words  # a word or two may just be rare

@@ -31,8 +31,11 @@ def choose(encoded: Encoded) -> list[int]:
         persist_state="session",
     )
     share_masked(encoded, masked)
-    if not masked:
-        say_nothing_is_masked(cut=bool(encoded.dropped) and not typed)
+    if not masked and encoded.dropped and not typed:
+        text = "Nothing is masked in the part that fits. Press a word, or write [MASK] earlier."
+        st.info(text, icon=":material/edit:")
+    elif not masked:
+        st.info("Nothing is masked. Press a word, or type [MASK] in the text.", icon=":material/touch_app:")
     return sorted(masked)
 
 
@@ -61,39 +64,22 @@ def share_masked(encoded: Encoded, masked: Sequence[int]) -> None:
     state.share("mask", ",".join(str(i) for i in sorted(masked) if i not in typed))
 
 
-def say_nothing_is_masked(cut: bool) -> None:
-    if cut:
-        text = "Nothing is masked in the part that fits. Press a word, or write [MASK] earlier."
-        st.info(text, icon=":material/edit:")
-    else:
-        st.info("Nothing is masked. Press a word, or type [MASK] in the text.", icon=":material/touch_app:")
-
-
 def choose_one(encoded: Encoded, positions: Sequence[int]) -> int:
     """Ask for one of several masked positions. Returns its number, counted from 0."""
     if len(positions) == 1:
         return 0
     key = gap_key(encoded, positions)
     names = [context(encoded, position) for position in positions]
-    number = st.pills(
-        "Which gap",
-        range(len(positions)),
-        key=key,
-        format_func=names.__getitem__,
-        required=True,
-        persist_state="session",
-    )
+    options = dict(format_func=names.__getitem__, required=True, persist_state="session")
+    number = st.pills("Which gap", range(len(positions)), key=key, **options)
     state.share("gap", str(number + 1) if number else "")
     return number
 
 
 def gap_key(encoded: Encoded, positions: Sequence[int]) -> str:
     """Return the key in the session of the number of the chosen masked position, at first that of the link."""
-    key = f"gap {hash((tuple(encoded.tokens), tuple(positions)))}"
-    if state.unset(key):
-        linked = state.number_in(state.link_value("gap"))
-        st.session_state[key] = linked - 1 if linked and linked <= len(positions) else 0
-    state.keep(key)
+    key, numbers = f"gap {hash((tuple(encoded.tokens), tuple(positions)))}", range(1, len(positions) + 1)
+    state.open_with(key, "gap", lambda linked: at - 1 if (at := state.number_in(linked) or 0) in numbers else 0)
     return key
 
 

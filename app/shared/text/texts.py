@@ -14,8 +14,8 @@ def pairs(examples: dict[str, tuple[str, str]], first: str = "text", second: str
     return {name: {first: text, second: other} for name, (text, other) in examples.items()}
 
 
-def versions(changed: dict[str, tuple[str, str]]) -> Examples:
-    return pairs(changed, second="other")
+def singles(examples: dict[str, str]) -> Examples:
+    return {name: {"text": text, "pair": ""} for name, text in examples.items()}
 
 
 def passages(asked: list[tuple[str, str]]) -> Examples:
@@ -35,6 +35,11 @@ class Texts:
     questions: Callable[[], Examples]
     meaning: tuple[str, ...]
     data: tuple[str, ...]
+
+
+def family(*, play: dict, heads: dict, next_sentence: dict, opinions: dict, names: dict, **others) -> Texts:
+    plain = pairs(heads), pairs(next_sentence), singles(opinions), singles(names)
+    return Texts(pairs(play, second="other"), *plain, **others)
 
 
 SUBJECTS, REVIEWS, OPINIONS, TOPICS = "subjects", "film reviews", "opinions", "topics"
@@ -62,51 +67,41 @@ def storyworld_questions() -> Examples:
     return passages([("What did Rex eat?", RUTH_HILL), *(texts for texts in held_out if texts)])
 
 
-TOWN = Texts(
-    play=versions(
-        {
-            "too tired, too wide": (TIRED, TIRED.replace("tired", "wide")),
-            "his knee, her knee": (
-                "When [MASK] hurt his knee, the nurse helped.",
-                "When [MASK] hurt her knee, the nurse helped.",
-            ),
-            "too bulky, too small": (
-                "The trophy didn't go into the van because the [MASK] was too bulky.",
-                "The trophy didn't go into the van because the [MASK] was too small.",
-            ),
-            "a clue on the left": ("my dog is [MASK].", "penguins are flightless [MASK]."),
-        }
-    ),
-    heads=pairs(
-        {
-            "a gap": (TIRED, ""),
-            "no gap": (TIRED.replace("[MASK]", "animal"), ""),
-            "a pair": (STORE[0].replace("[MASK]", "store"), STORE[1]),
-        }
-    ),
-    next_sentence=pairs(
-        {
-            "one story": (IN_ASHFORD, "She likes bones, and my brother Martin likes a new film."),
-            "two stories": (
-                IN_ASHFORD,
-                "Broken ink roller! Polite Richard needed another ink roller at the printing house.",
-            ),
-        },
-    ),
-    opinions=pairs(
-        {
-            "delicious": ("Ruth Hill bought Lucky a cake in Ashford. It was delicious.", ""),
-            "not salty": ("In Ashford, Ruth Hill and Lucky, her dog, ate a cake. The soup was not salty.", ""),
-            "although": ("The cake was delicious, although the soup was salty.", ""),
-            "never": ("Eleanor met Zara in Valleyfield. The pudding was never bland.", ""),
-        },
-    ),
-    names=pairs(
-        {
-            "two names": ("Ruth Hill bought Lucky a cake in Ashford.", ""),
-            "names or words?": ("Rose gave the rose to May in may. The baker thanked Jack Baker.", ""),
-        },
-    ),
+TOWN = family(
+    play={
+        "too tired, too wide": (TIRED, TIRED.replace("tired", "wide")),
+        "his knee, her knee": (
+            "When [MASK] hurt his knee, the nurse helped.",
+            "When [MASK] hurt her knee, the nurse helped.",
+        ),
+        "too bulky, too small": (
+            "The trophy didn't go into the van because the [MASK] was too bulky.",
+            "The trophy didn't go into the van because the [MASK] was too small.",
+        ),
+        "a clue on the left": ("my dog is [MASK].", "penguins are flightless [MASK]."),
+    },
+    heads={
+        "a gap": (TIRED, ""),
+        "no gap": (TIRED.replace("[MASK]", "animal"), ""),
+        "a pair": (STORE[0].replace("[MASK]", "store"), STORE[1]),
+    },
+    next_sentence={
+        "one story": (IN_ASHFORD, "She likes bones, and my brother Martin likes a new film."),
+        "two stories": (
+            IN_ASHFORD,
+            "Broken ink roller! Polite Richard needed another ink roller at the printing house.",
+        ),
+    },
+    opinions={
+        "delicious": "Ruth Hill bought Lucky a cake in Ashford. It was delicious.",
+        "not salty": "In Ashford, Ruth Hill and Lucky, her dog, ate a cake. The soup was not salty.",
+        "although": "The cake was delicious, although the soup was salty.",
+        "never": "Eleanor met Zara in Valleyfield. The pudding was never bland.",
+    },
+    names={
+        "two names": "Ruth Hill bought Lucky a cake in Ashford.",
+        "names or words?": "Rose gave the rose to May in may. The baker thanked Jack Baker.",
+    },
     questions=storyworld_questions,
     meaning=(OPINIONS, TOPICS),
     data=(OPINIONS, NAMES, QUESTIONS),
@@ -139,46 +134,36 @@ NOTES = {  # what a pair of versions shows, by its first one
     WAR: "BERT has only read that wars last longer than strikes.",
     TIRED: "Only the last word differs, and it stands *behind* the gap.",
 }
-ENGLISH = Texts(
-    play=versions(
-        {
-            "nurse, soldier": (NURSE, NURSE.replace("nurse", "soldier")),
-            "walked in, began to read": (OPENED, OPENED.replace("walked in", "began to read")),
-            "keys, key": (KEYS, KEYS.replace("keys", "key")),
-            "war, strike": (WAR, WAR.replace("war", "strike")),
-            "too tired, too wide": (TIRED, TIRED.replace("tired", "wide")),
-        }
-    ),
-    heads=pairs(
-        {
-            "a gap": (DOOR, ""),
-            "no gap": (DOOR.replace("[MASK]", "door"), ""),
-            "a pronoun": (TIRED.replace("the [MASK]", "it"), ""),
-            "a pair": (STORE[0].replace("[MASK]", "store"), STORE[1]),
-        }
-    ),
-    next_sentence=pairs(
-        {
-            "one article": (SHIP, "It was sunk by a submarine in 1915."),
-            "article and novel": (SHIP, "“My dear,” said Mr. Darcy, “you are too kind.”"),
-        },
-    ),
-    opinions=pairs(
-        {
-            "wonderful": ("A wonderful film. The acting is superb, and the story moved me to tears.", ""),
-            "not bad": ("This film is not bad at all.", ""),
-            "waste of time": ("A complete waste of two hours. The plot made no sense.", ""),
-            "although": ("Although the actors do their best, the story is dull and far too long.", ""),
-            "never boring": ("It is a long film, but it is never boring.", ""),
-        },
-    ),
-    names=pairs(
-        {
-            "persons and places": ("Marie Curie was born in Warsaw and moved to Paris.", ""),
-            "organisations": ("Angela Merkel met the head of Siemens in Munich.", ""),
-            "names or words?": ("Will Smith will play in Reading, but Rose was reading a rose.", ""),
-        },
-    ),
+ENGLISH = family(
+    play={
+        "nurse, soldier": (NURSE, NURSE.replace("nurse", "soldier")),
+        "walked in, began to read": (OPENED, OPENED.replace("walked in", "began to read")),
+        "keys, key": (KEYS, KEYS.replace("keys", "key")),
+        "war, strike": (WAR, WAR.replace("war", "strike")),
+        "too tired, too wide": (TIRED, TIRED.replace("tired", "wide")),
+    },
+    heads={
+        "a gap": (DOOR, ""),
+        "no gap": (DOOR.replace("[MASK]", "door"), ""),
+        "a pronoun": (TIRED.replace("the [MASK]", "it"), ""),
+        "a pair": (STORE[0].replace("[MASK]", "store"), STORE[1]),
+    },
+    next_sentence={
+        "one article": (SHIP, "It was sunk by a submarine in 1915."),
+        "article and novel": (SHIP, "“My dear,” said Mr. Darcy, “you are too kind.”"),
+    },
+    opinions={
+        "wonderful": "A wonderful film. The acting is superb, and the story moved me to tears.",
+        "not bad": "This film is not bad at all.",
+        "waste of time": "A complete waste of two hours. The plot made no sense.",
+        "although": "Although the actors do their best, the story is dull and far too long.",
+        "never boring": "It is a long film, but it is never boring.",
+    },
+    names={
+        "persons and places": "Marie Curie was born in Warsaw and moved to Paris.",
+        "organisations": "Angela Merkel met the head of Siemens in Munich.",
+        "names or words?": "Will Smith will play in Reading, but Rose was reading a rose.",
+    },
     questions=lambda: passages(
         [
             ("Where was Marie Curie born?", CURIE),

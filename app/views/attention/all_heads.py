@@ -3,7 +3,6 @@
 from dataclasses import replace
 from pathlib import Path
 
-import pandas as pd
 import streamlit as st
 
 from app.shared.model import models
@@ -79,9 +78,7 @@ def heads_of(loaded: models.Loaded, text: str, pair: str | None) -> ModelHeads:
 
 def change(one: AttentionMaps, two: AttentionMaps, view: dict) -> str:
     """Say which weight of the chosen head differs most between two versions of a text, among tokens that both have."""
-    layer, head = (
-        min(view.get(key, 0), size - 1) for key, size in zip(("layer", "head"), one.weights.shape, strict=False)
-    )
+    layer, head = chosen_head(one, view)
     pairs = versions.partners(one.tokens, two.tokens)
     here, there = one.weights[layer, head], two.weights[layer, head]  # (S, S) each
     shifts = [(float(there[pairs[i], pairs[j]] - here[i, j]), i, j) for i in pairs for j in pairs]
@@ -94,12 +91,18 @@ def change(one: AttentionMaps, two: AttentionMaps, view: dict) -> str:
     )
 
 
+def chosen_head(maps: AttentionMaps, view: dict) -> tuple[int, int]:
+    """Return layer and head of the canvas, or the last ones if this model has fewer."""
+    layers, heads = maps.weights.shape[:2]
+    return min(view.get("layer", 0), layers - 1), min(view.get("head", 0), heads - 1)
+
+
 def first_view() -> dict:
     """Return what a new canvas shows first: what was shown before, or what the link names.
 
     It stays the same while the canvas is there, so the weights are sent only once.
     """
-    if state.moved():  # another canvas: the one before would report what was chosen since
+    if state.went_back():  # another canvas: the one before would report what was chosen since
         st.session_state.attention_moves = st.session_state.get("attention_moves", 0) + 1
         st.session_state.attention_view = linked_view()
     elif canvas_key() not in st.session_state or "attention_view" not in st.session_state:
@@ -131,8 +134,7 @@ def export_head(
 ) -> None:
     """Show the chosen head of the first model as table, files and cell."""
     shown = heads.control if view.get("control") and heads.control else heads.maps
-    layer = min(view.get("layer", 0), shown.weights.shape[0] - 1)
-    head = min(view.get("head", 0), shown.weights.shape[1] - 1)
+    layer, head = chosen_head(shown, view)
     weights = shown.weights[layer, head]  # (L, A, S, S) -> (S, S)
     chosen = {"layer": layer, "head": head} | ({"role": view["role"]} if view.get("role") else {})
     chosen |= {name: value for name, value in CHOICES.values() if view.get(name) == value}
@@ -156,18 +158,14 @@ def show_roles(loaded: models.Loaded, maps: AttentionMaps, control: AttentionMap
         "maps below have random weights and no frames: what is bright there too was not learned."
     )
     table = role_table(head_roles(maps), head_roles(control))
-    layout.show_chart(trained_maps(table), spoken(table))
+    named = table[table["named"]].groupby("role", sort=False).size()
+    counts = ", ".join(f"{role}: {count}" for role, count in named.items()) or "none"
+    alt = f"Maps of the roles of all heads. Heads that give a role more than half of their attention: {counts}."
+    layout.show_chart(trained_maps(table), alt)
     layout.show_chart(control_maps(table), "The same maps with random weights.")
     cell = Cell()
     made = [cell.call(head_roles, each) for each in cell.both(attention_maps, loaded, text, pair, loaded.limit)]
     exports("head-roles", table, cell.picture(role_maps, cell.call(role_table, *made)), role_maps(table))
-
-
-def spoken(table: pd.DataFrame) -> str:
-    """Describe the maps of roles in words."""
-    named = table[table["named"]].groupby("role", sort=False).size()
-    counts = ", ".join(f"{role}: {count}" for role, count in named.items()) or "none"
-    return f"Maps of the roles of all heads. Heads that give a role more than half of their attention: {counts}."
 
 
 def head_start(folder: Path) -> bool:
@@ -178,6 +176,5 @@ def head_start(folder: Path) -> bool:
         recipe = read_json(path) if path.exists() else {}
     except InputError:
         return False
-    if recipe.get("model"):  # it went on from the weights of another
-        return False
-    return recipe.get("position_init") == "sinusoid" or recipe.get("attention_init") == "matched"
+    began_sorted = recipe.get("position_init") == "sinusoid" or recipe.get("attention_init") == "matched"
+    return began_sorted and not recipe.get("model")  # else it went on from the weights of another

@@ -1,11 +1,14 @@
 """The three views of bertviz, a well-known viewer, with everything they need inside the page."""
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from app.shared.model import models
-from app.shared.page import layout
+from app.shared.page import layout, state
 from app.shared.page.cell import Cell
 from app.shared.page.exports import exports
+from bertlab import BertConfig
 from bertlab.draw.charts.attention import attention_heatmap, attention_table
 from bertlab.draw.html import bertviz
 from bertlab.explain.attention.maps import AttentionMaps, attention_maps, neurons
@@ -20,37 +23,34 @@ VIEWS = {
 
 
 def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
-    view = st.segmented_control("View", list(VIEWS), default="heads", key="bertviz", bind="query-params", required=True)
+    view = state.one_of("View", VIEWS, "bertviz")
     st.markdown(VIEWS[view])
     with st.container(horizontal=True):
-        loaded = choose_weights(loaded)
+        # Random weights too: their patterns were not learned.
+        weights = {one.name: one for one in (loaded, models.beside("encoder"), models.control_of(loaded)) if one}
+        loaded = weights[st.selectbox("Weights", list(weights), key="bertviz_weights", bind="query-params", width=220)]
         layer = number("Layer", "bertviz_layer", loaded.model.config.num_hidden_layers)
         head = number("Head", "bertviz_head", loaded.model.config.num_attention_heads)
-    maps, html = drawn(view, loaded, text, pair, layer, head)
+    drawings: dict[str, tuple[Callable, Callable, tuple]] = {
+        "heads": (attention_maps, bertviz.head_view, (layer, [head])),
+        "model": (attention_maps, bertviz.model_view, ()),
+        "neurons": (neurons, bertviz.neuron_view, (layer, head)),
+    }
+    reading, draw, chosen = drawings[view]
+    found = models.compute(reading, loaded, text, pair, min(loaded.limit, longest(view, loaded.model.config)))
+    maps: AttentionMaps = found.maps if view == "neurons" else found
+    html = draw(found, *chosen, dark=st.context.theme.type == "dark")
     layout.notices(loaded.name, maps.dropped, maps.unknown, len(maps.tokens))
     st.iframe(html, alt=f"bertviz, {view} view of {loaded.name}")
     st.caption(
         "bertviz counts layers and heads from 0. The fields above count from 1, as the other views do; they choose "
         "what the view opens with and what the table below contains."
     )
-    weights = maps.weights[layer, head]  # (L, A, S, S) -> (S, S)
-    cell, asked = Cell(), (text, pair, len(maps.tokens))
-    found = cell.made("found", neurons if view == "neurons" else attention_maps, loaded, *asked)
-    made = {
-        "heads": lambda: cell.call(bertviz.head_view, found, layer, [head]),
-        "model": lambda: cell.call(bertviz.model_view, found),
-        "neurons": lambda: cell.call(bertviz.neuron_view, found, layer, head),
-    }[view]()
+    cell = Cell()
+    made = cell.call(draw, cell.made("found", reading, loaded, text, pair, len(maps.tokens)), *chosen)
     name = f"bertviz-layer{layer + 1}-head{head + 1}"
-    table, chart = attention_table(maps.tokens, weights), attention_heatmap(maps.tokens, weights)
-    exports(name, table, cell.html(made), chart, page=html)
-
-
-def choose_weights(loaded: models.Loaded) -> models.Loaded:
-    """Ask for the model, the one beside it, or random weights, whose patterns were not learned."""
-    offered = [loaded, models.beside("encoder"), models.control_of(loaded)]
-    by_name = {one.name: one for one in offered if one}
-    return by_name[st.selectbox("Weights", list(by_name), key="bertviz_weights", bind="query-params", width=220)]
+    drawn = maps.tokens, maps.weights[layer, head]  # (L, A, S, S) -> (S, S)
+    exports(name, attention_table(*drawn), cell.html(made), attention_heatmap(*drawn), page=html)
 
 
 def number(label: str, key: str, most: int) -> int:
@@ -60,17 +60,8 @@ def number(label: str, key: str, most: int) -> int:
     return st.number_input(label, 1, most, key=key, bind="query-params", width=120) - 1
 
 
-def drawn(
-    view: str, loaded: models.Loaded, text: str, pair: str | None, layer: int, head: int
-) -> tuple[AttentionMaps, str]:
-    """Return the attention and its HTML. Long texts are cut: the picture grows with the square of their length."""
-    dark = st.context.theme.type == "dark"
-    if view == "neurons":
-        found = models.compute(neurons, loaded, text, pair, min(loaded.limit, bertviz.LONGEST_NEURONS))
-        return found.maps, bertviz.neuron_view(found, layer, head, dark=dark)
-    config = loaded.model.config
-    most = bertviz.most_tokens(config.num_hidden_layers, config.num_attention_heads)
-    limit = min(loaded.limit, most if view == "model" else bertviz.LONGEST)
-    maps = models.compute(attention_maps, loaded, text, pair, limit)
-    html = bertviz.model_view(maps, dark=dark) if view == "model" else bertviz.head_view(maps, layer, [head], dark=dark)
-    return maps, html
+def longest(view: str, config: BertConfig) -> int:
+    """Return the most tokens that a view draws: it grows with the square of their number."""
+    if view == "model":
+        return bertviz.most_tokens(config.num_hidden_layers, config.num_attention_heads)
+    return bertviz.LONGEST_NEURONS if view == "neurons" else bertviz.LONGEST

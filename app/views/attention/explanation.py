@@ -30,9 +30,7 @@ def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
     chosen = followed.choose(loaded, text, pair)
     if chosen is None:
         return
-    asked = {
-        query.loaded.name: (query.loaded, *chosen.arguments(query), query.loaded.limit) for query in chosen.queries
-    }
+    asked = chosen.asked()
     found = {name: progress.watched(measures, *each) for name, each in asked.items()}
     own = found[loaded.name]
     if own.agreement is None:
@@ -65,12 +63,10 @@ def show_maps(word: str, own: Measures, found: dict[str, Measures]) -> None:
 
 def story(measures: Measures) -> str:
     """Say how far attention and gradients agree, and what chance would give."""
-    names = list(measures.values)
-    agreement = measures.agreement
+    names, agreement, count = list(measures.values), measures.agreement, sum(measures.compared)
     if agreement is None:
         return "There are too few tokens for a ranking."
     value = float(agreement[names.index("attention"), names.index("gradients")])
-    count = sum(measures.compared)
     chance = 1.96 / (count - 1) ** 0.5
     if value != value:  # nan
         return "Attention gives every token the same weight here, so there is no ranking to compare."

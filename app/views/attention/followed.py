@@ -54,7 +54,7 @@ def choose(loaded: models.Loaded, text: str, pair: str | None) -> Followed | Non
     if not positions:
         return None
     number = mask.choose_one(encoded, positions)
-    own, *others = queries(loaded, models.beside("fill"), encoded, text, pair, positions)
+    own, *others = queries(loaded, encoded, text, pair, positions)
     word = choose_word(own, encoded, positions, number)
     beside = [query for query in others if not query.loaded.random and can_follow(query, word, len(positions))]
     control = replace(own, loaded=models.control_of(loaded))
@@ -62,20 +62,14 @@ def choose(loaded: models.Loaded, text: str, pair: str | None) -> Followed | Non
 
 
 def queries(
-    loaded: models.Loaded,
-    beside: models.Loaded | None,
-    encoded: Encoded,
-    text: str,
-    pair: str | None,
-    positions: Sequence[int],
+    loaded: models.Loaded, encoded: Encoded, text: str, pair: str | None, positions: Sequence[int]
 ) -> list[Query]:
     """Return the query for the model and for the one beside it.
 
     If the second model cuts text into other tokens, its text has [MASK] written in place of the masked words.
     """
-    typed = mask.typed_masks(encoded)
-    by_hand = tuple(i for i in positions if i not in typed)
-    own = Query(loaded, text, pair, by_hand)
+    by_hand = tuple(i for i in positions if i not in mask.typed_masks(encoded))
+    own, beside = Query(loaded, text, pair, by_hand), models.beside("fill")
     if beside is None:
         return [own]
     if beside.tokenizer.vocab == loaded.tokenizer.vocab and beside.limit == loaded.limit:

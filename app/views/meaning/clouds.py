@@ -1,6 +1,6 @@
 """The vectors of the texts in each model on the page: the chosen one, one to compare with, and random weights."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -9,7 +9,7 @@ import streamlit as st
 
 from app.shared.model import models
 from app.shared.model.bundled import origin, specialist
-from app.shared.page import layout, progress
+from app.shared.page import layout, progress, state
 from app.shared.page.cell import Cell, Name
 from app.shared.page.markdown import plain
 from app.views.meaning.texts import TextSet
@@ -25,11 +25,15 @@ from bertlab.model.sentences import OwnPooling, own_pooling
 POOLINGS: dict[Pooling, str] = {"cls": "[CLS]", "mean": "mean", "max": "maximum"}
 METHODS: dict[Method, str] = {"pca": "PCA", "tsne": "t-SNE", "umap": "UMAP"}
 OWN = "own"
+METHOD_HELP = (
+    "PCA keeps the two directions of largest variance. t-SNE and UMAP keep neighbours together and distort larger "
+    "distances."
+)
 HELP = "The vector of [CLS]; or the mean, or the maximum of each dimension, over the tokens without [CLS] and [SEP]."
 
 
 @dataclass(frozen=True)
-class Look:
+class Choices:
     """What all parts of the page have in common: the vector of a text, its layer, and the 2-D projection."""
 
     pooling: Pooling | OwnPooling
@@ -43,13 +47,13 @@ class Cloud:
 
     loaded: models.Loaded
     texts: TextSet
-    look: Look
+    choices: Choices
     vectors: np.ndarray
 
     @property
     def layer(self) -> int:
         """The chosen layer, or the last one if this model has fewer."""
-        return min(self.look.layer, len(self.vectors) - 1)
+        return min(self.choices.layer, len(self.vectors) - 1)
 
     @property
     def here(self) -> np.ndarray:
@@ -62,7 +66,7 @@ class Cloud:
 
     @property
     def key(self) -> tuple:
-        return self.loaded.stamp, self.look.pooling, self.texts.all_texts, self.texts.labels
+        return self.loaded.stamp, self.choices.pooling, self.texts.all_texts, self.texts.labels
 
     def nearest(self, index: int, count: int) -> list[tuple[int, float]]:
         """Return the labelled texts nearest to one, each with its distance."""
@@ -70,34 +74,17 @@ class Cloud:
         return [(i, distance) for i, distance in found if i < len(self.texts.texts)][:count]
 
 
-def choose_look(loaded: models.Loaded) -> Look:
-    """Show the fields for the look."""
-    own = encoder_pooling(loaded)
+def choose(loaded: models.Loaded) -> Choices:
+    """Show the fields for the choices that all parts of the page share."""
+    learned = [one for one in (loaded, models.beside("encoder")) if one and not one.random]
+    own = next(filter(None, (own_pooling(Path(one.folder)) for one in learned)), None)  # of a sentence encoder
     left, middle, right = st.columns([4 if own else 3, 3, 3], gap="medium")  # its own is a fourth choice
     pooling = choose_pooling(left, own)
-    method = middle.segmented_control(
-        "2-D projection",
-        list(METHODS),
-        default="pca",
-        required=True,
-        format_func=METHODS.__getitem__,
-        key="meaning_method",
-        bind="query-params",
-        help="PCA keeps the two directions of largest variance. t-SNE and UMAP keep neighbours together and distort "
-        "larger distances.",
-    )
+    names = METHODS.__getitem__
+    method = state.one_of("2-D projection", METHODS, "meaning_method", middle, format_func=names, help=METHOD_HELP)
     last = loaded.model.config.num_hidden_layers
     layer = right.slider("Layer (0: embeddings)", 0, last, last, key=f"meaning_layer{last}", bind="query-params")
-    return Look(pooling, method, layer)
-
-
-def encoder_pooling(loaded: models.Loaded) -> OwnPooling | None:
-    """Return the pooling that belongs to the model, or to the one to compare with, if one is a sentence encoder."""
-    for one in (loaded, models.beside("encoder")):
-        found = own_pooling(Path(one.folder)) if one and not one.random else None
-        if found:
-            return found
-    return None
+    return Choices(pooling, method, layer)
 
 
 def choose_pooling(place, own: OwnPooling | None) -> Pooling | OwnPooling:
@@ -107,84 +94,63 @@ def choose_pooling(place, own: OwnPooling | None) -> Pooling | OwnPooling:
     if own:
         length = ", scaled to length 1" if own.unit else ""
         help += f" Its own, as the encoder was trained: {POOLINGS[own.kind]}, [CLS] and [SEP] included{length}."
-    chosen = place.segmented_control(
-        "Vector of a text",
-        list(names),
-        default=next(iter(names)),
-        required=True,
-        format_func=names.__getitem__,
-        key=f"meaning_{'own_' if own else ''}vector",
-        bind="query-params",
-        help=help,
-    )
+    key = f"meaning_{'own_' if own else ''}vector"
+    chosen = state.one_of("Vector of a text", names, key, place, format_func=names.__getitem__, help=help)
     return own if own and chosen == OWN else chosen
 
 
 def shown_models(loaded: models.Loaded) -> list[models.Loaded]:
-    """Return the chosen model, the one to compare with or else its fine-tuned partner, and random weights."""
-    second = models.beside("encoder") or partner(loaded)
-    control = models.control_of(loaded)
-    chosen = [loaded, control] if second is None or second.random else [loaded, second, control]
+    """Return the chosen model, the one to compare with, and random weights.
+
+    Without one to compare with, a bundled model stands beside one fine-tuned from it, and the other way round.
+    """
+    base, second = origin(loaded.source), models.beside("encoder")
+    partner = specialist("text label", base) if loaded.source.partition("/step-")[0] == base else base
+    if second is None and partner in bundled_models():
+        second = models.open_model("encoder", partner)
+    chosen = [loaded, *([] if second is None or second.random else [second]), models.control_of(loaded)]
     return list({model.stamp: model for model in chosen}.values())
 
 
-def partner(loaded: models.Loaded) -> models.Loaded | None:
-    """Return a model fine-tuned from the bundled one for that, and the bundled one for a fine-tuned one."""
-    base, name = origin(loaded.source), loaded.source.partition("/step-")[0]
-    other = specialist("text label", base) if name == base else base
-    return models.open_model("encoder", other) if other in bundled_models() else None
-
-
-def clouds(loaded: models.Loaded, texts: TextSet, look: Look) -> list[Cloud]:
+def clouds(loaded: models.Loaded, texts: TextSet, choices: Choices) -> list[Cloud]:
     """Return the same texts in each model. If the visitor stops one, all show only the texts that it read."""
     found = []
     for model in shown_models(loaded):
-        found.append(cloud_of(model, texts, look))
+        found.append(cloud_of(model, texts, choices))
         texts = found[-1].texts
     return [replace(one, texts=texts, vectors=one.vectors[:, : len(texts.all_texts)]) for one in found]
 
 
-def cloud_of(loaded: models.Loaded, texts: TextSet, look: Look) -> Cloud:
+def cloud_of(loaded: models.Loaded, texts: TextSet, choices: Choices) -> Cloud:
     """Return the vectors in one model. A long computation shows a bar and the points so far, and can be stopped."""
 
     def draw(rows: list[np.ndarray]) -> None:
         if len(rows) < 3:  # two points always lie on a line
             return
-        begun = Cloud(loaded, texts.first(len(rows)), look, np.stack(rows, axis=1))  # n x (L+1, H) -> (L+1, n, H)
+        begun = Cloud(loaded, texts.first(len(rows)), choices, np.stack(rows, axis=1))  # n x (L+1, H) -> (L+1, n, H)
         table = projection_table(project(begun.here).points, begun.texts.labels, begun.texts.texts)
         chart = projection_scatter(table, None, loaded.name, f"layer {begun.layer}")
         layout.show_chart(chart, f"The first {len(rows)} texts as points, in {begun.title}")
 
-    rows = vectors_of(loaded, texts.texts, look.pooling, draw)
+    asked = choices.pooling, loaded.limit
+    rows = progress.rows(vector_rows, loaded, texts.texts, *asked, total=len(texts.texts), draw=draw)
     if len(rows) < 2:
         raise layout.Stopped
     if len(rows) < len(texts.texts):
         texts = texts.first(len(rows))
     elif texts.yours:
-        rows = [*rows, *vectors_of(loaded, texts.yours, look.pooling)]
-    return Cloud(loaded, texts.first(len(rows)), look, np.stack(rows, axis=1))  # N x (L+1, H) -> (L+1, N, H)
+        rows = [*rows, *progress.rows(vector_rows, loaded, texts.yours, *asked, total=len(texts.yours))]
+    return Cloud(loaded, texts.first(len(rows)), choices, np.stack(rows, axis=1))  # N x (L+1, H) -> (L+1, N, H)
 
 
 def measures(cloud: Cloud) -> list[LayerMeasures]:
     """Return the measures of every layer, on the labelled texts. Raises Stopped if the visitor presses Stop."""
     texts, vectors = cloud.texts, cloud.vectors[:, : len(cloud.texts.texts)]  # (L+1, N, H)
-
-    def rows(model: PretrainedModel, tokenizer: Tokenizer, *key) -> Iterator[LayerMeasures]:
-        return layer_measures(vectors, texts.labels)
-
-    found = progress.rows(rows, cloud.loaded, cloud.look.pooling, texts.texts, texts.labels, total=len(vectors))
+    key = progress.work_key(layer_measures, cloud.loaded, (cloud.choices.pooling, texts.texts, texts.labels))
+    found = progress.rows_of(key, lambda: layer_measures(vectors, texts.labels), len(vectors))
     if len(found) < len(vectors):
         raise layout.Stopped
     return found
-
-
-def vectors_of(
-    loaded: models.Loaded,
-    texts: tuple[str, ...],
-    pooling: Pooling | OwnPooling,
-    draw: Callable[[list[np.ndarray]], None] | None = None,
-) -> list[np.ndarray]:
-    return progress.rows(vector_rows, loaded, texts, pooling, loaded.limit, total=len(texts), draw=draw)
 
 
 def notices(loaded: models.Loaded, texts: TextSet, pooling: Pooling | OwnPooling) -> None:
@@ -214,7 +180,7 @@ def begun(clouds: Sequence[Cloud], yours: bool = True) -> tuple[Cell, list[Name]
     """
     first = clouds[0]
     cell = first.texts.cell(yours)
-    asked = {one.loaded.name: (one.loaded, Name("texts"), first.look.pooling) for one in clouds}
+    asked = {one.loaded.name: (one.loaded, Name("texts"), first.choices.pooling) for one in clouds}
     vectors = cell.each(text_vectors, asked, limit=models.DRAWN_TOKENS).values()
     if not yours:
         return cell, list(vectors)

@@ -41,8 +41,12 @@ def show_verdict(clouds: Sequence[Cloud], measured: Measured) -> None:
     labels = sorted(set(clouds[0].texts.labels))
     named = " and ".join(f"*{plain(label)}*" for label in labels)
     st.subheader(f"Where do {named if len(labels) == 2 else f'the {len(labels)} labels'} separate?", anchor=False)
-    lines = [verdict(cloud, layers) for cloud, layers in zip(clouds, found, strict=True)]
-    st.markdown("\n".join(f"- {line}" for line in lines))
+    lines = []
+    for cloud, layers in zip(clouds, found, strict=True):
+        apart = spelled([number for number, layer in enumerate(layers) if layer.separates])
+        here = f"layer {cloud.layer}, drawn above: {percent(layers[cloud.layer].accuracy)}"
+        lines.append(f"- In **{plain(cloud.loaded.name)}** at **{apart}** ({here}).")
+    st.markdown("\n".join(lines))
     st.caption(
         "In brackets: how often a vote of the five nearest texts names a text's label. Always guessing the commonest "
         f"label is right in {percent(found[0][0].chance)}. Labels count as separate if the vote comes at least half of "
@@ -73,21 +77,13 @@ def caution(clouds: Sequence[Cloud], found: Sequence[Sequence[Neighbours]]) -> N
     """Warn if there are few texts, or if random weights separate the labels too."""
     count = len(clouds[0].texts.labels)
     if count < FEW_TEXTS:
-        few = (
-            f"There are only {count} texts, so each one counts for {percent(1 / count)}. Take this as a hint, no more."
-        )
-        st.warning(few, icon=":material/warning:")
+        few = f"There are only {count} texts, so each one counts for {percent(1 / count)}."
+        st.warning(f"{few} Take this as a hint, no more.", icon=":material/warning:")
     if clouds[-1].loaded.random and any(layer.separates for layer in found[-1]):
         st.caption(
             "Random weights separate the labels as well: the words differ from label to label, and even untrained "
             "layers carry words into the vector. Only what exceeds that was learned."
         )
-
-
-def verdict(cloud: Cloud, layers: Sequence[Neighbours]) -> str:
-    apart = [number for number, layer in enumerate(layers) if layer.separates]
-    here = f"layer {cloud.layer}, drawn above: {percent(layers[cloud.layer].accuracy)}"
-    return f"In **{plain(cloud.loaded.name)}** at **{spelled(apart)}** ({here})."
 
 
 def spelled(layers: Sequence[int]) -> str:
@@ -107,17 +103,15 @@ def show_layers(clouds: Sequence[Cloud], measured: Measured) -> None:
     st.markdown("Measured in all dimensions. Only what exceeds the line of random weights was learned.")
     named = {cloud.loaded.name: layers for cloud, layers in zip(clouds, measured, strict=True)}
     table = measure_table(named)
-    guess = measured[0][0].neighbours
-    chance = guess.chance if guess else None
+    chance = guess.chance if (guess := measured[0][0].neighbours) else None
     charts = {
         name: layer_lines(table, name, clouds[0].layer, chance if name == "accuracy" else None)
         for name in MEANINGS
         if table[name].notna().all()
     }
-    for column, (name, chart) in zip(st.columns(len(charts), gap="medium"), charts.items(), strict=True):
-        with column:
-            layout.show_chart(chart, f"{name} by layer: {', '.join(named)}")
-            st.caption(MEANINGS[name])
+    for name, chart in layout.in_columns(charts.items()):
+        layout.show_chart(chart, f"{name} by layer: {', '.join(named)}")
+        st.caption(MEANINGS[name])
     exports("embeddings-by-layer", table, code_of(clouds, list(charts), chance), alt.hconcat(*charts.values()))
 
 
@@ -126,7 +120,5 @@ def code_of(clouds: Sequence[Cloud], measured: Sequence[str], chance: float | No
     layers = [Name(f"list({cell.call(layer_measures, each, Name('labels'))})") for each in vectors]
     named = {cloud.loaded.name: each for cloud, each in zip(clouds, layers, strict=True)}
     table, layer = cell.let("table", cell.call(measure_table, named)), clouds[0].layer
-    chances = [chance if name == "accuracy" else None for name in measured]
-    return cell.beside(
-        cell.call(layer_lines, table, name, layer, each) for name, each in zip(measured, chances, strict=True)
-    )
+    chances = {name: chance if name == "accuracy" else None for name in measured}
+    return cell.beside(cell.call(layer_lines, table, name, layer, each) for name, each in chances.items())

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from app.shared.page import state
+from app.shared.page import layout, state
 from app.shared.page.cell import Name
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
@@ -25,16 +25,11 @@ def pick_key(texts: TextSet) -> str:
 def picked(texts: TextSet) -> int | None:
     """Return the number, from 1, of the text that was clicked, chosen in the list, or named by the link."""
     key = pick_key(texts)
-    if state.unset(key):
-        st.session_state[key] = state.number_in(state.link_value("meaning_text"))
+    state.open_with(key, "meaning_text", state.number_in)
     number = st.session_state[key]
     if number is not None and not 1 <= number <= len(texts.all_texts):
         number = st.session_state[key] = None
     return number
-
-
-def pick(texts: TextSet, number: int) -> None:
-    st.session_state[pick_key(texts)] = number
 
 
 def choose(texts: TextSet) -> int | None:
@@ -60,10 +55,10 @@ def show(clouds: Sequence[Cloud]) -> None:
     if number is None:
         return
     index = number - 1
-    st.markdown(quoted(first, index))
-    for column, cloud in zip(st.columns(len(clouds), gap="medium"), clouds, strict=True):
-        with column:
-            show_nearest(cloud, index)
+    label, text = first.texts.all_labels[index], short(first.texts.all_texts[index])
+    st.markdown(f"> **{plain(label)}**: {plain(text)}")
+    for cloud in layout.in_columns(clouds):
+        show_nearest(cloud, index)
     st.caption(
         "Nearest in all dimensions, each scaled to the same variance. The 2-D projections show this only in part."
     )
@@ -79,11 +74,6 @@ def code_of(clouds: Sequence[Cloud], index: int) -> str:
         for cloud, each in zip(clouds, near, strict=True)
     }
     return cell.shows(Name(repr(named)))
-
-
-def quoted(cloud: Cloud, index: int) -> str:
-    label, text = cloud.texts.all_labels[index], short(cloud.texts.all_texts[index])
-    return f"> **{plain(label)}**: {plain(text)}"
 
 
 def short(text: str) -> str:

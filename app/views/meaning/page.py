@@ -14,9 +14,9 @@ def show() -> None:
     if chosen is None:
         return
     loaded = models.model_for("encoder")
-    look = clouds.choose_look(loaded)
-    clouds.notices(loaded, chosen, look.pooling)
-    shown = clouds.clouds(loaded, chosen, look)
+    choices = clouds.choose(loaded)
+    clouds.notices(loaded, chosen, choices.pooling)
+    shown = clouds.clouds(loaded, chosen, choices)
     with layout.box():
         projection.show(shown)
     measured = None  # as long as the visitor stops it

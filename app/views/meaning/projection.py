@@ -11,7 +11,7 @@ from app.shared.page.cell import Name
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
 from app.views.meaning.clouds import METHODS, Cloud, begun
-from app.views.meaning.nearest_texts import NEAREST, pick, picked
+from app.views.meaning.nearest_texts import NEAREST, pick_key, picked
 from bertlab.draw.charts.projection import YOURS, clickable, few_labels, projection_scatter, projection_table
 from bertlab.explain.vectors import Projection, all_alike, project
 
@@ -25,13 +25,13 @@ MISLEADING = (
 def show(clouds: Sequence[Cloud]) -> None:
     number = picked(clouds[0].texts)
     charts, tables = [], []
-    columns = st.columns(len(clouds), gap="medium")
-    for column, cloud, flat in zip(columns, clouds, projections(clouds), strict=True):
-        table = projection_table(flat.points, cloud.texts.all_labels, cloud.texts.all_texts)
-        charts.append(scatter(cloud, table, flat.explained, number))
+    for cloud, projected in layout.in_columns(list(zip(clouds, projections(clouds), strict=True))):
+        table = projection_table(projected.points, cloud.texts.all_labels, cloud.texts.all_texts)
+        near = [] if number is None else [index + 1 for index, _ in cloud.nearest(number - 1, NEAREST)]
+        names = cloud.loaded.name, f"layer {cloud.layer}"
+        charts.append(projection_scatter(table, projected.explained, *names, picked=number, near=near))
         tables.append(table.assign(model=cloud.loaded.name, layer=cloud.layer))
-        with column:  # the first is on its way while the next is made
-            show_panel(cloud, charts[-1])
+        show_panel(cloud, charts[-1])  # the first is on its way while the next is made
     caption(clouds[0])
     exports("embeddings", pd.concat(tables), code_of(clouds), alt.hconcat(*charts))
 
@@ -39,36 +39,28 @@ def show(clouds: Sequence[Cloud]) -> None:
 def code_of(clouds: Sequence[Cloud]) -> str:
     (cell, vectors), panels = begun(clouds), []
     for number, (cloud, each) in enumerate(zip(clouds, vectors, strict=True), 1):
-        flat = cell.let(f"flat_{number}", cell.call(project, each, cloud.look.method))
-        table = cell.call(projection_table, Name(f"{flat}.points"), Name("labels"), Name("texts"))
-        options = Name(f"{flat}.explained"), cloud.loaded.name, f"layer {cloud.layer}"
+        projected = cell.let(f"projected_{number}", cell.call(project, each, cloud.choices.method))
+        table = cell.call(projection_table, Name(f"{projected}.points"), Name("labels"), Name("texts"))
+        options = Name(f"{projected}.explained"), cloud.loaded.name, f"layer {cloud.layer}"
         panels.append(cell.call(projection_scatter, table, *options))
     return cell.beside(panels)
 
 
 def projections(clouds: Sequence[Cloud]) -> list[Projection]:
     """Return all projections; those that take long can be stopped."""
-    method = clouds[0].look.method
+    method = clouds[0].choices.method
     if method == "pca":
         return [project(cloud.here) for cloud in clouds]
     key = "project", method, tuple((cloud.key, cloud.layer) for cloud in clouds)
-    vectors = [cloud.here for cloud in clouds]
     first = "; on its first use on a server it is compiled" if method == "umap" else ""
     message = f"Projecting the vectors with {METHODS[method]}{first}"
-    return progress.waited(key, lambda: [project(here, method) for here in vectors], message)
-
-
-def scatter(
-    cloud: Cloud, table: pd.DataFrame, explained: tuple[float, float] | None, number: int | None
-) -> alt.LayerChart:
-    near = [] if number is None else [index + 1 for index, _ in cloud.nearest(number - 1, NEAREST)]
-    return projection_scatter(table, explained, cloud.loaded.name, f"layer {cloud.layer}", picked=number, near=near)
+    return progress.waited(key, lambda: [project(cloud.here, method) for cloud in clouds], message)
 
 
 def show_panel(cloud: Cloud, chart: alt.LayerChart) -> None:
     if all_alike(cloud.here):
         st.markdown(f"**{plain(cloud.title)}**")
-        embeddings = cloud.layer == 0 and cloud.look.pooling == "cls"
+        embeddings = cloud.layer == 0 and cloud.choices.pooling == "cls"
         why = "in the embeddings [CLS] has the same vector in every text" if embeddings else "their vectors are equal"
         st.info(f"All points coincide: {why}.")
         return
@@ -77,7 +69,7 @@ def show_panel(cloud: Cloud, chart: alt.LayerChart) -> None:
     def clicked() -> None:
         chosen = st.session_state[key].selection.get("point")
         if chosen:
-            pick(cloud.texts, int(chosen[0]["number"]))
+            st.session_state[pick_key(cloud.texts)] = int(chosen[0]["number"])
 
     alt = f"{len(cloud.texts.all_texts)} texts as points, by label, in {cloud.title}"
     layout.show_chart(clickable(chart), alt, key=key, on_select=clicked, selection_mode="point")
@@ -88,10 +80,10 @@ def caption(cloud: Cloud) -> None:
     text = "Each point is a text. Point at it to read it; click it to see its nearest texts below."
     if cloud.texts.yours:
         text += f" Stars are {YOURS}."
-    if cloud.look.method == "pca":
+    if cloud.choices.method == "pca":
         text += " The axes say which share of the variance they keep; the picture does not show the rest."
     else:
-        text += f" **{METHODS[cloud.look.method]}**{MISLEADING}"
+        text += f" **{METHODS[cloud.choices.method]}**{MISLEADING}"
     if few_labels(cloud.texts.labels) != list(cloud.texts.labels):
         text += " Only the commonest labels have their own colours."
     st.caption(text)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 
 import streamlit as st
@@ -80,13 +81,8 @@ class TextSet:
 def choose() -> TextSet | None:
     """Show the fields for the texts. Returns None while the file is missing."""
     names = [*chosen().meaning, OWN, FILE]
-    source = st.segmented_control(
-        "Which texts", names, default=names[0], required=True, key="meaning_set", bind="query-params"
-    )
-    if source == FILE:
-        found = uploaded_texts()
-    else:
-        found = own_texts() if source == OWN else bundled_texts(source)
+    source = state.one_of("Which texts", names, "meaning_set")
+    found = {FILE: uploaded_texts, OWN: own_texts}.get(source, partial(bundled_texts, source))()
     if found is None:
         return None
     texts, labels, code = found

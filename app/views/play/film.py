@@ -2,21 +2,23 @@
 
 from collections.abc import Sequence
 from functools import partial
+from urllib.parse import urlencode
 
 import streamlit as st
 
+from app.explore import FIRST, PAGES
 from app.shared.model import models
 from app.shared.page.cell import Cell
 from app.shared.page.exports import exports
 from app.shared.text import mask
-from app.views.play import links
 from app.views.play.gap import Question, Version
 from bertlab.draw.charts.attention import followed_heatmap, followed_table
-from bertlab.draw.html.word import pack, word_component, word_widget
+from bertlab.draw.html.word import Link, pack, word_component, word_widget
 from bertlab.explain.text import Encoded
 from bertlab.explain.words.follow import FollowedWord, follow_word
 
 KEY = "film"
+KEPT = ("model", "folder", "step", "versus", "gap")  # choices in the link that the other pages have too
 
 
 def show(asked: Sequence[Question], both: Sequence[Version], encoded: Encoded) -> None:
@@ -31,7 +33,7 @@ def show_film(loaded: models.Loaded, version: Version, key: str, encoded: Encode
     """Show how a model comes to its guess; where `encoded` is given, a press on a word of it hides that one too."""
     word = followed(loaded, version)
     control = None if loaded.random else followed(models.control_of(loaded), version)
-    pages = [] if key else links.of_stations(word, version.text)
+    pages = [] if key else links_of(word, version.text)
     data = pack(word, loaded.name, control, version.truth, pages, choose=encoded is not None)
     word_component(data, f"{KEY}{key}", partial(hide, encoded) if encoded else None)
     if not key and not pages:
@@ -58,3 +60,34 @@ def hide(encoded: Encoded) -> None:
         masked = sorted({position, *mask.typed_masks(encoded)})
         st.session_state[mask.masked_key(encoded)] = masked
         st.session_state[mask.gap_key(encoded, masked)] = masked.index(position)
+
+
+def links_of(word: FollowedWord, text: str) -> list[Link]:
+    """Return address and name of the page that each station leads to, with the same text, masked word and model; none
+    if the address cannot contain text or model."""
+    if st.session_state.not_in_link or models.upload_name(models.chosen()):
+        return []
+    heads = [
+        1 + int(weights.max(-1).values.argmax()) for weights in word.attention
+    ]  # (A, S) -> (A,): one token's share
+    layers = [
+        link("attention", f"head {head} of layer {layer}", text=text, head=f"{layer}-{head}")
+        for layer, head in enumerate(heads, 1)
+    ]
+    return [
+        behind("Whole text"),
+        link("meaning", "this text among others", meaning_yours=text.replace("\n", " ")),
+        *layers,
+        behind("Layer by layer"),
+        behind("Why this word?"),
+    ]
+
+
+def behind(view: str) -> Link:
+    """Return this page with another view on request."""
+    return f"?{urlencode(st.query_params.to_dict() | {'play_view': view})}", f"{PAGES[FIRST][0]}: {view}"
+
+
+def link(page: str, view: str, **choices: str) -> Link:
+    kept = {key: value for key, value in st.query_params.to_dict().items() if key in KEPT}
+    return f"{page}?{urlencode(kept | choices)}", f"{PAGES[page][0]}: {view}"

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from app.shared.model import models
-from app.shared.page import layout, sureness
+from app.shared.page import confidence, layout
 from app.shared.page.cell import Cell, Name
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
@@ -27,8 +27,8 @@ def show(question: Question, both: Sequence[Version], names: Sequence[str], word
     if question.key:
         st.markdown(f"**{models.readable(loaded.name)}**")
     found = [asked(loaded, version, word, count) for version in both]
-    for number, (column, version) in enumerate(zip(st.columns(len(both), gap="medium"), both, strict=True)):
-        with column, st.container(border=True, gap="xsmall"):
+    for number, version in enumerate(layout.in_columns(both)):
+        with st.container(border=True, gap="xsmall"):
             show_card(loaded, version, found[number], f" :orange-badge[{plain(names[number])}]" if names else "")
     fills = {version.text: guess.with_word for version, guess in zip(both, found, strict=True)}
     if names:
@@ -68,12 +68,12 @@ def show_card(loaded: models.Loaded, version: Version, found: WordGuesses, badge
 
 
 def is_sure(fill: Fill) -> bool:
-    return fill.probabilities[0] >= sureness.GAP
+    return fill.probabilities[0] >= confidence.GAP
 
 
 def headline(fill: Fill) -> str:
     word, p = plain(fill.tokens[0]), fill.probabilities[0]
-    return word if is_sure(fill) else f"{word}? :gray[Not sure]" if p >= sureness.FAINT else "Not sure"
+    return word if is_sure(fill) else f"{word}? :gray[Not sure]" if p >= confidence.FAINT else "Not sure"
 
 
 def standing(found: WordGuesses, colour: str) -> str:
@@ -89,7 +89,7 @@ def say_difference(loaded: models.Loaded, both: Sequence[Version], fills: Sequen
     """Say how the answer changes, and of an example what that shows."""
     changed, pair = outcome(*fills), dict(zip(("text", "other"), (version.text for version in both), strict=True))
     example = pair in texts.of(loaded.source).play.values() and fills[0].tokens[0] != fills[1].tokens[0]
-    plainly = all(fill.probabilities[0] >= sureness.FAINT for fill in fills)
+    plainly = all(fill.probabilities[0] >= confidence.FAINT for fill in fills)
     note = texts.NOTES.get(both[0].text, "") if example and plainly else ""
     st.markdown(f"{changed[:1].upper()}{changed[1:]}. {note}")
 

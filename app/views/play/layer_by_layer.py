@@ -16,7 +16,7 @@ from bertlab import BertForPreTraining, Tokenizer
 from bertlab.draw.charts import masking as charts
 from bertlab.draw.percent import percent
 from bertlab.explain.text import Encoded
-from bertlab.explain.words.fill import Fill, masked_row, nth
+from bertlab.explain.words.fill import masked_row, nth
 from bertlab.explain.words.lens import Lens, logit_lens
 
 GUESSES = 5
@@ -45,18 +45,20 @@ def show(asked: Sequence[Question], both: Sequence[Version], encoded: Encoded) -
 def show_lens(question: Question) -> None:
     loaded, asked = question.loaded, (question.version.text, question.version.gap, question.loaded.limit)
     lens, control = (models.compute(read, one, *asked) for one in (loaded, models.control_of(loaded)))
-    st.markdown(f"{story(lens)} {evenness(lens.layers[-1], loaded.tokenizer.vocab_size)}", help=explained("nats"))
+    entropy = lens.layers[-1].entropy
+    choices = f"{math.exp(entropy):,.{0 if math.exp(entropy) > 10 else 1}f} of {loaded.tokenizer.vocab_size:,} tokens"
+    even = f"In the end the entropy is {entropy:.2f} nats: as uncertain as an even choice among {choices}."
+    st.markdown(f"{story(lens)} {even}", help=explained("nats"))
     grid = charts.lens_grid(lens)
-    layout.show_chart(grid, f"Likeliest tokens after each layer. {in_words(lens)}")
+    guesses = [f"{layer}: {fill.tokens[0]} {percent(fill.probabilities[0])}" for layer, fill in enumerate(lens.layers)]
+    layout.show_chart(grid, f"Likeliest tokens after each layer. {'; '.join(guesses)}")
     p = charts.lens_probability(lens, control)
     rank = charts.lens_rank(lens, control, loaded.tokenizer.vocab_size)
-    left, right = st.columns(2, gap="large")
-    with left:
-        st.markdown(f"Probability of “{plain(lens.answer)}”")
-        layout.show_chart(p, f"Probability of {lens.answer} after each layer")
-    with right:
-        st.markdown(f"Rank of “{plain(lens.answer)}” (1 is the first guess)")
-        layout.show_chart(rank, f"Rank of {lens.answer} after each layer")
+    for name, note, chart in layout.in_columns(
+        [("Probability", "", p), ("Rank", " (1 is the first guess)", rank)], "large"
+    ):
+        st.markdown(f"{name} of “{plain(lens.answer)}”{note}")
+        layout.show_chart(chart, f"{name} of {lens.answer} after each layer")
     picture = alt.vconcat(grid, p, rank).resolve_scale(color="independent")
     cell = Cell()
     options = dict(position=lens.position, k=GUESSES, limit=loaded.limit)
@@ -72,16 +74,3 @@ def story(lens: Lens) -> str:
     first = f"layer {lens.first_lead}" if lens.first_lead else "the embeddings"
     lead = f"“**{answer}**” first leads after **{first}** of {last}"
     return f"{lead}, and stays ahead." if lens.first_lead == lens.settled else f"{lead}, falls behind, and leads again."
-
-
-def evenness(fill: Fill, vocabulary: int) -> str:
-    """Say over how many tokens the model spreads its guess in the end."""
-    choices = math.exp(fill.entropy)
-    even = f"{choices:,.{0 if choices > 10 else 1}f} of {vocabulary:,} tokens"
-    return f"In the end the entropy is {fill.entropy:.2f} nats: as uncertain as an even choice among {even}."
-
-
-def in_words(lens: Lens) -> str:
-    return "; ".join(
-        f"{layer}: {fill.tokens[0]} {percent(fill.probabilities[0])}" for layer, fill in enumerate(lens.layers)
-    )

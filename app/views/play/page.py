@@ -10,7 +10,7 @@ from app.shared.text import fit, texts
 from app.views.play import film, guesses, layer_by_layer, sides, whole_text, why
 from app.views.play.gap import Question, Version, named, played
 from bertlab.draw.html.marked import gapped_sentence
-from bertlab.explain.text import Encoded, clean, encode
+from bertlab.explain.text import clean, encode
 
 OF_A_GAP = {
     "Through the layers": film,
@@ -19,7 +19,7 @@ OF_A_GAP = {
     "Left to right, or both sides?": sides,
 }
 OF_THE_TEXT = {"Whole text": whole_text}
-DOORS = {
+OTHER_PAGES = {
     "attention": "Where does each head look?",
     "meaning": "Which texts are alike?",
     "tasks": "Is it praise?",
@@ -46,7 +46,7 @@ def fields(examples: state.Examples) -> tuple[str, str, int]:
 def forget_version_of_another() -> None:
     """Empty the field for another version if its sentence was changed, here or on another page, and it was not."""
     text, other = st.session_state.get("played", ("", ""))
-    if text != st.session_state.get("text", text) and other == st.session_state.get("other") and not state.moved():
+    if text != st.session_state.get("text", text) and other == st.session_state.get("other") and not state.went_back():
         st.session_state.other = ""
 
 
@@ -56,9 +56,7 @@ def swap(names: list[str]) -> int:
         state.share("version", "")
         return 0
     key = f"version {hash(tuple(names))}"
-    if state.unset(key):
-        st.session_state[key] = int(state.link_value("version") == "2")
-    state.keep(key)
+    state.open_with(key, "version", lambda linked: int(linked == "2"))
     options = dict(required=True, persist_state="session", label_visibility="collapsed")
     number = st.segmented_control("Swap", [0, 1], key=key, format_func=chip_names(names).__getitem__, **options)
     state.share("version", "2" if number else "")
@@ -69,9 +67,7 @@ def guess_of(both: list[Version]) -> tuple[str, bool]:
     """Ask for the visitor's guess, at first that of the link; another sentence asks again. Returns it, and whether the
     guesses of the model wait for it."""
     key = f"guess {hash(tuple(both))}"
-    if state.unset(key):
-        st.session_state[key] = state.link_value("guess") or ""
-    state.keep(key)
+    state.open_with(key, "guess", lambda linked: linked or "")
     options = dict(persist_state="session", label_visibility="collapsed", width=260)
     word = st.text_input("Your guess", key=key, placeholder="Your guess, then Enter", **options).strip()
     state.share("guess", word)
@@ -101,15 +97,10 @@ def show(text: str, other: str, count: int, top, below) -> None:
         with layout.box():
             guesses.show(question, both, names, word, count)
     with below, layout.box():
-        look_behind(asked, both, encoded)
-
-
-def look_behind(asked: list[Question], both: list[Version], encoded: Encoded) -> None:
-    """Show the view that is asked for; one of the whole text needs no gap."""
-    views = OF_A_GAP | OF_THE_TEXT if both else OF_THE_TEXT
-    view = st.pills("Look behind it", list(views), key="play_view", bind="query-params")
-    if view:
-        views[view].show(asked, both, encoded)
+        views = OF_A_GAP | OF_THE_TEXT if both else OF_THE_TEXT
+        view = st.pills("Look behind it", list(views), key="play_view", bind="query-params")
+        if view:
+            views[view].show(asked, both, encoded)
 
 
 layout.heading(
@@ -123,5 +114,5 @@ with own:
 with answers, layout.box():
     show(text, other, count, top, below)
 with st.container(horizontal=True, vertical_alignment="center"):
-    for page, question in DOORS.items():
+    for page, question in OTHER_PAGES.items():
         st.page_link(file_of(page), label=question, icon=PAGES[page][1])

@@ -37,9 +37,11 @@ def show(asked: Sequence[Question], both: Sequence[Version], encoded: Encoded) -
     left = [models.compute(fill_from_left, reader, version.text, GUESSES, reader.limit) for version in both]
     right = [guesses.asked(bert, version).fill for version in both]
     st.markdown(f"From the left alone, {change(left)}. From both sides, {change(right)}.")
-    for column, gap, fill in zip(st.columns(len(both), gap="medium"), gaps, left, strict=True):
-        with column, st.container(border=True, gap="xsmall"):
-            show_reader(gap, fill)
+    for gap, fill in layout.in_columns(list(zip(gaps, left, strict=True))):
+        with st.container(border=True, gap="xsmall"):
+            st.markdown(reading(*gap))
+            st.subheader(guesses.headline(fill), anchor=False)
+            layout.show_chart(fill_bars(fill), in_words(fill))
     st.caption(SAME.format(reader.name, bert.name))
     read = [version.text for version in both]
     names = [f"{name}: {text}" for name in (LEFT, BOTH) for text in read]
@@ -66,13 +68,6 @@ def offer_pair(bert: models.Loaded) -> None:
         text = f"No model at hand learned what **{name}** did from the left alone. Real English has such a pair."
         st.markdown(text, width="content")
         st.button(f"Use {DEFAULT_MODEL}", icon=":material/translate:", on_click=use)
-
-
-def show_reader(gap: tuple[str, str], fill: Fill) -> None:
-    """Show what the left-to-right model reads of one version, and what it would write in the gap."""
-    st.markdown(reading(*gap))
-    st.subheader(guesses.headline(fill), anchor=False)
-    layout.show_chart(fill_bars(fill), in_words(fill))
 
 
 def reading(before: str, after: str) -> str:

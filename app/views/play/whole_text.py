@@ -10,8 +10,7 @@ from app.shared.page.cell import Cell
 from app.shared.page.exports import exports
 from app.shared.page.markdown import chip_names, explained, plain, signed
 from app.views.play.gap import Question, Version
-from bertlab.draw.charts import masking as masking_charts
-from bertlab.draw.charts.masking import fill_bars
+from bertlab.draw.charts.masking import fill_bars, surprisal_bars, sweep_table
 from bertlab.draw.palette import ORANGE
 from bertlab.draw.percent import percent
 from bertlab.explain.text import Encoded, encode
@@ -48,7 +47,7 @@ def show_sweep(question: Question) -> None:
     total, vocabulary = len(maskable_positions(loaded.tokenizer, ids)), loaded.tokenizer.vocab_size
 
     def draw(rows: list[Surprisal]) -> None:
-        layout.show_chart(masking_charts.surprisal_bars(rows, vocabulary), "Surprisals so far", rows=len(rows))
+        layout.show_chart(surprisal_bars(rows, vocabulary), "Surprisals so far", rows=len(rows))
 
     asked = text, None, GUESSES, loaded.limit
     rows = progress.rows(sweep, loaded, *asked, total=total, draw=draw)
@@ -58,11 +57,12 @@ def show_sweep(question: Question) -> None:
         show_sums(rows)
     chosen = choose_token(rows, question.key, math.log(vocabulary))
     show_token(chosen, vocabulary)
-    bars = masking_charts.surprisal_bars(rows, vocabulary)
-    layout.show_chart(bars, in_words(rows), rows=len(rows))
+    bars, worst = surprisal_bars(rows, vocabulary), sorted(rows, key=lambda row: -row.surprisal)[:3]
+    named = ", ".join(f"{row.token} {row.surprisal:.1f} nats" for row in worst)
+    layout.show_chart(bars, f"Surprisal of each token; the highest: {named}", rows=len(rows))
     cell = Cell()
-    code = cell.picture(masking_charts.surprisal_bars, cell.rows("rows", sweep, loaded, *asked), vocabulary)
-    exports(f"surprisal{question.key}", masking_charts.sweep_table(rows), code, bars)
+    code = cell.picture(surprisal_bars, cell.rows("rows", sweep, loaded, *asked), vocabulary)
+    exports(f"surprisal{question.key}", sweep_table(rows), code, bars)
 
 
 def show_sums(rows: Sequence[Surprisal]) -> None:
@@ -114,8 +114,3 @@ def chance(surprisal: float) -> str:
     if surprisal < math.log(100):
         return percent(math.exp(-surprisal))
     return f"1 in {math.exp(surprisal):,.0f}" if surprisal < math.log(1e9) else "less than 1 in a billion"
-
-
-def in_words(rows: Sequence[Surprisal]) -> str:
-    worst = sorted(rows, key=lambda row: -row.surprisal)[:3]
-    return "Surprisal of each token; the highest: " + ", ".join(f"{r.token} {r.surprisal:.1f} nats" for r in worst)

@@ -6,14 +6,14 @@ from app.shared.model import models
 from app.shared.page import layout
 from app.shared.page.markdown import plain
 from app.shared.text import fit
-from app.views.tasks import reading, starts_and_ends, the_answer, which_head, why_this_answer
+from app.views.tasks import reading, the_answer, which_head, why_this_answer
 from app.views.tasks.reading import Reading
 
 VIEWS = {
-    "The answer": the_answer,
-    "Starts and ends": starts_and_ends,
-    "Why this answer?": why_this_answer,
-    "Which head?": which_head,
+    "The answer": the_answer.show,
+    "Starts and ends": the_answer.show_starts_and_ends,
+    "Why this answer?": why_this_answer.show,
+    "Which head?": which_head.show,
 }
 
 
@@ -35,4 +35,4 @@ def show() -> None:
     layout.notices(loaded.name, found.dropped, found.unknown, len(found.tokens))
     fit.notice("answer", loaded, passage)
     with layout.open_tab("spans", VIEWS) as name:
-        VIEWS[name].show(readings)
+        VIEWS[name](readings)

@@ -1,4 +1,4 @@
-"""What the tasks of one text or two share: the fields, and the models that are shown."""
+"""What the tasks of one text or two share: the fields, the models that are shown, and a text in colours."""
 
 from collections.abc import Iterator
 
@@ -8,8 +8,12 @@ from app.shared.model import models
 from app.shared.page import state
 from app.shared.page.markdown import plain
 from app.shared.text import versions
+from bertlab.draw.html.marked import attributed_text
 from bertlab.errors import InputError
-from bertlab.explain.text import clean
+from bertlab.explain.attribution import Attribution
+from bertlab.explain.text import Encoded, clean
+
+Span = tuple[int, int]
 
 
 def texts(examples: state.Examples, kind: str, pairs: bool) -> tuple[str, str | None, str | None]:
@@ -38,3 +42,25 @@ def models_for(task: str) -> Iterator[tuple[models.Loaded, str]]:
     for loaded, ending in ((first, ""), (second, "-compared")):
         st.markdown(f"**{plain(loaded.name)}**")
         yield loaded, ending
+
+
+def words_in(found: Attribution, encoded: Encoded, segment: int) -> tuple[list[Span], list[float]]:
+    """Return first and last+1 character of each word of the first or second text, and what its pieces contribute."""
+    spans: list[Span] = []
+    values: list[float] = []
+    for i, (token, value) in enumerate(zip(found.tokens, found.values.tolist(), strict=True)):
+        if encoded.token_type_ids[i] != segment or encoded.special[i]:
+            continue
+        start, stop = encoded.offsets[i].tolist()
+        if token.startswith("##") and spans:
+            spans[-1], values[-1] = (spans[-1][0], stop), values[-1] + value
+        else:
+            spans.append((start, stop))
+            values.append(value)
+    return spans, values
+
+
+def show_coloured(text: str, spans: list[Span], values: list[float]) -> None:
+    """Show a text, each span of it coloured by what it contributes."""
+    with st.container(border=True):
+        st.html(attributed_text(text, spans, values))

@@ -4,13 +4,11 @@ import streamlit as st
 
 from app.shared import contributions
 from app.shared.model import models
-from app.shared.page import layout, state, sureness
-from app.shared.page.exports import exports
+from app.shared.page import confidence, layout, state
 from app.shared.page.markdown import chip_names, plain
 from app.shared.text import fit, texts, versions
-from app.views.tasks import coloured, fields
+from app.views.tasks import fields
 from bertlab.corpora.labelled.schemes import OUTSIDE
-from bertlab.draw.charts.attribution import attribution_table
 from bertlab.draw.html.marked import marked_names
 from bertlab.draw.percent import percent
 from bertlab.explain.attribution import attribute_word
@@ -39,7 +37,7 @@ def show_one(
     word: int | None = None,
 ) -> int:
     """Show the labels of all words, how they change in the `other` version, and what contributes to one of them:
-    `word`, or else the one that is pressed.
+    `word`, or else the one that is pressed, at first that of a name.
 
     Returns its number, from 0. `name` is that of the files to save.
     """
@@ -51,17 +49,21 @@ def show_one(
     if other:
         show_changes(loaded, labelled, other)
     if word is None:
-        word = choose(labelled, f"word {hash((loaded.stamp, text))}")
+        named = [i for i, label in enumerate(labelled.prediction.labels) if label != OUTSIDE]
+        chips, key = chip_names(words_of(labelled)), f"word {hash((loaded.stamp, text))}"
+        press, first = "Press a word to see what contributed to its label", named[0] if named else 0
+        word = state.linked_chip(press, chips, key, "word", first)
     word = min(word, len(labelled.spans) - 1)
     label = labelled.prediction.labels[word]
     asked = text, word, in_usual_spelling(loaded.model.config).label2id[label], loaded.limit
-    found, control = contributions.with_control(attribute_word, loaded, *asked)
+    both = contributions.with_control(attribute_word, loaded, *asked)
     st.markdown(label_of(loaded, labelled, word))
-    coloured.show_words(found, labelled)
-    bars = contributions.show(found, control, label, contributions.LABEL)
-    table = attribution_table(found, control)
-    table["label"] = table["position"].map(dict(zip(labelled.positions, labelled.prediction.labels, strict=True)))
-    exports(name, table, contributions.code_of(attribute_word, loaded, *asked), bars)
+    ends = (*labelled.positions[1:], len(both[0].tokens))
+    values = [float(both[0].values[start:stop].sum()) for start, stop in zip(labelled.positions, ends, strict=True)]
+    fields.show_coloured(labelled.text, labelled.spans, values)
+    labels = dict(zip(labelled.positions, labelled.prediction.labels, strict=True))
+    code, column = contributions.code_of(attribute_word, loaded, *asked), lambda table: table["position"].map(labels)
+    contributions.show(name, both, label, contributions.LABEL, code, label=column)
     return word
 
 
@@ -77,7 +79,7 @@ def doubt_of(loaded: models.Loaded, labelled: LabelledWords, word: int) -> str:
         return ""
     unread = loaded.tokenizer.lowercase and capital_inside(labelled.text, labelled.spans)[word]
     no_name = label == OUTSIDE and OUTSIDE not in labelled.kinds
-    return sureness.doubt([(label, shares[word])], sureness.NO_NAME if unread and no_name else sureness.LABEL)
+    return confidence.doubt([(label, shares[word])], confidence.NO_NAME if unread and no_name else confidence.LABEL)
 
 
 def show_changes(loaded: models.Loaded, one: LabelledWords, two: LabelledWords) -> None:
@@ -95,14 +97,6 @@ def show_changes(loaded: models.Loaded, one: LabelledWords, two: LabelledWords) 
 
 def words_of(labelled: LabelledWords) -> list[str]:
     return [labelled.text[start:stop] for start, stop in labelled.spans]
-
-
-def choose(labelled: LabelledWords, key: str) -> int:
-    """Show a chip for every word; the first word of a name is pressed at first. Returns the pressed one."""
-    words = words_of(labelled)
-    named = [i for i, label in enumerate(labelled.prediction.labels) if label != OUTSIDE]
-    first = named[0] if named else 0
-    return state.linked_chip("Press a word to see what contributed to its label", chip_names(words), key, "word", first)
 
 
 def label_of(loaded: models.Loaded, labelled: LabelledWords, word: int) -> str:

@@ -39,7 +39,9 @@ def show_verdicts(judges: dict[str, models.Loaded], text: str, pair: str) -> Non
         if not judges[name].random:
             st.markdown(f"**{plain(name)}**: {verdict(given, swapped)}")
     bars = verdict_bars(verdicts)
-    layout.show_chart(bars, in_words(verdicts))
+    shares = {name: [percent(found.probability) for found in orders] for name, orders in verdicts.items()}
+    spoken = "; ".join(f"{name} {given}, with the texts swapped {swapped}" for name, (given, swapped) in shares.items())
+    layout.show_chart(bars, f"Probability that the second text follows: {spoken}")
     st.caption(
         "50% means undecided. Random weights, the control, have learned nothing about it. Texts that follow each "
         "other also share their subject, and that alone may decide (Lan et al. 2020). The orange bar, with the texts "
@@ -56,11 +58,3 @@ def verdict(given: NextSentence, swapped: NextSentence) -> str:
     order = "the same verdict" if same else "the opposite verdict"
     p, q = (f"p\u00a0=\u00a0{percent(found.probability)}" for found in (given, swapped))  # on one line
     return f"{says}, {p}. With the texts swapped, {q}: {order}."
-
-
-def in_words(verdicts: dict[str, tuple[NextSentence, NextSentence]]) -> str:
-    spoken = [
-        f"{name} {percent(given.probability)}, with the texts swapped {percent(swapped.probability)}"
-        for name, (given, swapped) in verdicts.items()
-    ]
-    return "Probability that the second text follows: " + "; ".join(spoken)

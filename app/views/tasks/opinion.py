@@ -6,12 +6,10 @@ import streamlit as st
 from app.shared import contributions
 from app.shared.model import models
 from app.shared.model.bundled import origin
-from app.shared.page import layout, sureness
-from app.shared.page.exports import exports
+from app.shared.page import confidence, layout
 from app.shared.page.markdown import plain
 from app.shared.text import fit, texts
-from app.views.tasks import coloured, fields
-from bertlab.draw.charts.attribution import attribution_table
+from app.views.tasks import fields
 from bertlab.draw.percent import percent
 from bertlab.errors import InputError
 from bertlab.evaluation.calibration import Bin, when_as_sure
@@ -52,11 +50,11 @@ def show_one(
     if other:
         st.markdown(change(labelled, other))
     asked = text, pair, labelled.label, loaded.limit
-    found, control = contributions.with_control(attribute_text, loaded, *asked)
-    coloured.show_texts(found, labelled.encoded, text, pair)
-    bars = contributions.show(found, control, label, contributions.LABEL)
+    both = contributions.with_control(attribute_text, loaded, *asked)
+    for segment, read in enumerate(filter(None, (clean(text), clean(pair or "")))):
+        fields.show_coloured(read, *fields.words_in(both[0], labelled.encoded, segment))
     code = contributions.code_of(attribute_text, loaded, *asked)
-    exports(name, attribution_table(found, control), code, bars)
+    contributions.show(name, both, label, contributions.LABEL, code)
 
 
 def beginning(labelled: LabelledText, label: str) -> str:
@@ -71,22 +69,22 @@ def beginning(labelled: LabelledText, label: str) -> str:
 
 
 def show_label(loaded: models.Loaded, labelled: LabelledText, key: str, text: str) -> None:
-    """Show the class and how sure the model is; unless the text is strange to it, also how often it is wrong then."""
+    """Show the class and how sure the model is; of a text whose words it knows, also how often it is wrong then."""
     prediction = labelled.said
     if not prediction.probabilities:
         st.metric("Predicted number", f"{prediction.label:.3f}")
         return
-    ranked, alike, doubt = verdict(loaded, prediction, text)
+    ranked, measured, doubt = verdict(loaded, prediction, text)
     with st.container(horizontal=True, gap="large", key=key):
         st.metric("Best guess" if doubt else "Likeliest class", plain(ranked[0][0]), width="content")
         st.metric("Its probability", percent(ranked[0][1]), width="content")
-        if alike and alike.wrong:  # "0%" would promise too much
-            st.metric("Wrong when this sure", percent(alike.wrong), width="content")
-    if alike:
-        st.caption(held_out(loaded, alike))
+        if measured and measured.wrong:  # "0%" would promise too much
+            st.metric("Wrong when this sure", percent(measured.wrong), width="content")
+    if measured:
+        st.caption(held_out(loaded, measured))
     if doubt:
         st.markdown(doubt)
-    if len(ranked) > 2 or alike is None:
+    if len(ranked) > 2 or measured is None:
         layout.show_shares(pd.DataFrame(ranked[:CLASSES], columns=["class", "probability"]), "probability")
 
 
@@ -96,17 +94,17 @@ def verdict(
     """Return the classes with their probabilities, likeliest first; how often the model was wrong when it was as sure,
     None if that says nothing of this text; and the doubt in words, "" if there is none."""
     ranked = sorted((prediction.probabilities or {}).items(), key=lambda item: -item[1])
-    unlike = fit.strange(loaded, text) or isinstance(prediction.label, tuple)
-    alike = None if unlike else when_as_sure(loaded.folder, ranked[0][1], text)
-    return ranked, alike, sureness.doubt(ranked, sureness.LABEL, alike.wrong if alike else 0)
+    unlike = fit.mostly_unknown(loaded, text) or isinstance(prediction.label, tuple)
+    measured = None if unlike else when_as_sure(loaded.folder, ranked[0][1], text)
+    return ranked, measured, confidence.doubt(ranked, confidence.LABEL, measured.wrong if measured else 0)
 
 
-def held_out(loaded: models.Loaded, alike: Bin) -> str:
+def held_out(loaded: models.Loaded, measured: Bin) -> str:
     """Say how often the model was wrong about held-out examples when it was as sure."""
-    wrong = f"{alike.count - alike.right:,}" if alike.wrong else "none"
-    texts = f"test texts of {alike.length}" if alike.length else "test texts"
+    wrong = f"{measured.count - measured.right:,}" if measured.wrong else "none"
+    texts = f"test texts of {measured.length}" if measured.length else "test texts"
     return (
-        f"Of {alike.count:,} {texts} about which **{plain(loaded.name)}** was as sure ({alike.between}), it got "
+        f"Of {measured.count:,} {texts} about which **{plain(loaded.name)}** was as sure ({measured.between}), it got "
         f"{wrong} wrong. They were of the kind it learned from; on yours it may be wrong more often."
     )
 

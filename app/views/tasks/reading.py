@@ -9,10 +9,11 @@ import streamlit as st
 
 from app.shared.model import models
 from app.shared.page import layout, progress, state
+from app.shared.page.cell import Cell, Name
 from app.shared.text import texts
 from bertlab import BertForQuestionAnswering
 from bertlab.explain.attention.knockout import Head, windows_without
-from bertlab.explain.spans import Answer, answer_from, count_windows, read_passage
+from bertlab.explain.spans import Answer, answer, answer_from, count_windows, read_passage
 from bertlab.tasks.span_decoding import Window
 
 DRAWN = 48  # tokens that fit into a readable square
@@ -73,6 +74,11 @@ class Reading:
     def _answer(self, windows: list[Window], number: int | None = None) -> Answer:
         model = cast(BertForQuestionAnswering, self.loaded.model)
         return answer_from(model, self.loaded.tokenizer, self.passage, windows, window=number)
+
+    def cell(self) -> tuple[Cell, Name]:
+        """Return a cell that answers the question, and its name for the answer."""
+        cell = Cell()
+        return cell, cell.made("found", answer, self.loaded, self.question, self.passage)
 
     @property
     def control(self) -> "Reading":

@@ -1,4 +1,4 @@
-"""The answer: the passage with its start and end probabilities, the best spans, no answer, and the windows."""
+"""The answer: the passage with its start and end probabilities, the best spans, no answer, windows, and all spans."""
 
 from collections.abc import Sequence
 
@@ -6,15 +6,15 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from app.shared.page import layout, state, sureness
-from app.shared.page.cell import Cell
+from app.shared.page import confidence, layout, state
+from app.shared.page.cell import Name
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain, signed
-from app.views.tasks.reading import SHADES, Reading
+from app.views.tasks.reading import SHADES, Reading, drawn_tokens
 from bertlab.draw.charts import spans as span_charts
 from bertlab.draw.html.marked import shaded_passage
 from bertlab.draw.percent import percent
-from bertlab.explain.spans import Answer, answer
+from bertlab.explain.spans import Answer
 from bertlab.tasks.span_decoding import ALWAYS_ANSWER
 
 
@@ -41,11 +41,14 @@ def show_answer(reading: Reading) -> None:
     st.caption(SHADES)
     if len(found.windows) > 1:
         show_windows(shown)
-    best = show_best(found)
+    st.markdown("**The best spans**")
+    best = span_charts.best_table(found)
+    score = st.column_config.NumberColumn("score", format="%.2f", help="Start logit + end logit.")
+    kept = best if len(found.windows) > 1 else best.drop(columns="window")
+    layout.show_shares(kept, "probability", {"score": score})
     line = show_threshold(found)
     tables = [best.assign(kind="span"), span_charts.threshold_table(found).rename(columns={"what": "answer"})]
-    cell = Cell()
-    made = cell.made("found", answer, reading.loaded, reading.question, reading.passage)
+    cell, made = reading.cell()
     code = cell.html(cell.call(shaded_passage, made))
     below = line or span_charts.boundary_bars(shown, range(*shown.passage_slice))
     picture = alt.vconcat(span_charts.passage_chart(shown), below).resolve_scale(color="independent")
@@ -55,17 +58,7 @@ def show_answer(reading: Reading) -> None:
 def doubt_of(found: Answer) -> str:
     """Say if the answer is weak, beside the likeliest other span: "no answer" has no chance where it is never given."""
     best, *others = [(span.text or "no answer", span.probability) for span in found.spans]
-    return sureness.doubt([best, *sorted(others, key=lambda other: -other[1])], sureness.ANSWER)
-
-
-def show_best(found: Answer) -> pd.DataFrame:
-    """Show the best spans. Returns their table."""
-    st.markdown("**The best spans**")
-    table = span_charts.best_table(found)
-    kept = table if len(found.windows) > 1 else table.drop(columns="window")
-    score = st.column_config.NumberColumn("score", format="%.2f", help="Start logit + end logit.")
-    layout.show_shares(kept, "probability", {"score": score})
-    return table
+    return confidence.doubt([best, *sorted(others, key=lambda other: -other[1])], confidence.ANSWER)
 
 
 def choose_window(reading: Reading) -> int:
@@ -74,11 +67,10 @@ def choose_window(reading: Reading) -> int:
     if len(found.windows) == 1:
         return 0
     key = f"window{reading.key} {hash((found.passage, len(found.windows), found.window))}"
-    if state.unset(key):
-        linked = state.number_in(state.link_value(f"window{reading.key}"))
-        st.session_state[key] = linked if linked and linked <= len(found.windows) else found.window + 1
-    chosen = st.selectbox("Window to show", range(1, len(found.windows) + 1), key=key, width=200)
-    state.share(f"window{reading.key}", "" if chosen == found.window + 1 else str(chosen))
+    name, numbers, best = f"window{reading.key}", range(1, len(found.windows) + 1), found.window + 1
+    state.open_with(key, name, lambda linked: number if (number := state.number_in(linked)) in numbers else best)
+    chosen = st.selectbox("Window to show", numbers, key=key, width=200)
+    state.share(name, "" if chosen == best else str(chosen))
     return chosen - 1
 
 
@@ -106,3 +98,34 @@ def show_threshold(found: Answer) -> alt.LayerChart | None:
     line = span_charts.threshold_line(found)
     layout.show_chart(line, f"No-answer score {score} against the threshold {threshold}")
     return line
+
+
+def show_starts_and_ends(readings: Sequence[Reading]) -> None:
+    layout.side_by_side(readings, show_square)
+    st.caption(
+        "In the square the row is the token an answer starts with, the column the one it ends with: each cell is an "
+        "answer. Grey cells cannot be one: below the diagonal the end comes before the start, far to the right the "
+        f"answer is longer than {readings[0].found.max_answer_tokens} tokens, and in grey rows and columns it would "
+        "cut a word. The best span is framed."
+    )
+
+
+def show_square(reading: Reading) -> None:
+    found, tokens = reading.found, drawn_tokens(reading.found)
+    if len(found.windows) > 1:
+        st.caption(f"This is window {found.window + 1} of {len(found.windows)}, which contains the best span.")
+    if len(tokens) < found.passage_slice[1] - found.passage_slice[0]:
+        st.caption(f"Only the {len(tokens)} tokens around the best span are drawn. The table has all.")
+    square = span_charts.span_heatmap(found, tokens)
+    alt = f"Probability of every start and end; the best is “{reading.text}” with {percent(found.best.probability)}"
+    layout.show_chart(square, alt)
+    st.markdown("**Where the answer may start and end**")
+    st.markdown("The head gives each token a start logit and an end logit. The bars are their softmax.")
+    bars = span_charts.boundary_bars(found, tokens)
+    layout.show_chart(bars, "Probability of the answer's start and end at each token")
+    table = span_charts.span_table(found, range(*found.passage_slice)).sort_values("probability", ascending=False)
+    picture = (square & bars).resolve_scale(color="independent")
+    cell, made = reading.cell()
+    parts = [cell.call(draw, made, tokens) for draw in (span_charts.span_heatmap, span_charts.boundary_bars)]
+    code = cell.shows(Name(f"({' & '.join(parts)}).resolve_scale(color='independent')"))
+    exports(f"spans{reading.key}", table, code, picture)

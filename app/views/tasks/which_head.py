@@ -1,17 +1,15 @@
 """Which head the answer depends on: switch heads off and ask again."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
 from app.shared import knockout_heads
 from app.shared.model import models
-from app.shared.page.cell import Cell
-from app.shared.page.exports import exports
 from app.shared.page.markdown import plain, signed
 from app.views.tasks import the_answer
 from app.views.tasks.reading import Reading
-from bertlab.draw.charts.knockout import knockout_maps, knockout_table
 from bertlab.draw.html.marked import shaded_passage
 from bertlab.draw.percent import percent
 from bertlab.explain.attention.knockout import Head, answer_change, answer_knockouts
@@ -28,17 +26,8 @@ def show(readings: Sequence[Reading]) -> None:
     reading = readings[0]
     asked = {one.loaded.name: arguments(one, one.span) for one in readings if not one.loaded.random}
     asked[models.RANDOM] = arguments(reading.control, reading.span)  # of the first model's answer, not of its own
-    maps = {name: knockout_heads.rows(answer_knockouts, *each) for name, each in asked.items()}
-    if not all(maps.values()):  # stopped before the first layer
-        return
-    st.caption(whose(readings))
-    off = knockout_heads.show("span_off", maps, reading.loaded)
-    first, control = maps[reading.loaded.name], maps[models.RANDOM]
-    st.markdown(knockout_heads.story(f"“{plain(reading.text)}”", first, control))
-    show_without(reading, off)
-    cell = Cell()
-    code = cell.picture(knockout_maps, cell.each(answer_knockouts, asked, rows=True), off)
-    exports("answer-knockout", knockout_table(maps), code, knockout_maps(maps, off))
+    without, note = partial(show_without, reading), whose(readings)
+    knockout_heads.show("span_off", "answer-knockout", answer_knockouts, asked, reading.text, without, note)
 
 
 def whose(readings: Sequence[Reading]) -> str:
@@ -63,15 +52,12 @@ def show_without(reading: Reading, off: tuple[Head, ...]) -> None:
         return
     found = reading.without(off)
     change = models.compute(answer_change, reading.loaded, reading.question, reading.passage, *reading.span, off)
-    titles = knockout_heads.titles(off)
-    for column, one, title in zip(st.columns(2, gap="large"), (reading.found, found), titles, strict=True):
-        with column:
-            st.markdown(f"**{title}**")
-            label = "Best guess" if the_answer.doubt_of(one) else "Answer"
-            st.metric(label, plain(one.best.text) or "no answer", border=True)
-            st.caption(f"Its probability: {percent(one.best.probability)}")
-            with st.container(border=True):
-                st.html(shaded_passage(one))
+    for one, _ in knockout_heads.before_and_after(reading.found, found, off):
+        label = "Best guess" if the_answer.doubt_of(one) else "Answer"
+        st.metric(label, plain(one.best.text) or "no answer", border=True)
+        st.caption(f"Its probability: {percent(one.best.probability)}")
+        with st.container(border=True):
+            st.html(shaded_passage(one))
     st.markdown(outcome(reading, found, change))
 
 

@@ -4,10 +4,10 @@ import streamlit as st
 
 from app.shared.page import layout
 from app.shared.text import fit
-from app.views.tasks.file import by_slice, confusion, label_names, rows, source
+from app.views.tasks.file import label_names, rows, source, where_wrong
 from app.views.tasks.file.judged import judge, show_measures
 
-VIEWS = {"Rows": rows, "Slices": by_slice, "Confusion": confusion}
+VIEWS = {"Rows": rows.show, "Slices": where_wrong.show_slices, "Confusion": where_wrong.show_confusion}
 
 
 def show() -> None:
@@ -23,4 +23,4 @@ def show() -> None:
         fit.say_learned(judged.data.kind.task, judged.data.loaded)
     show_measures(judged)
     with layout.open_tab("dataset", VIEWS) as name:
-        VIEWS[name].show(judged)
+        VIEWS[name](judged)

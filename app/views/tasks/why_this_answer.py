@@ -7,29 +7,22 @@ import streamlit as st
 from app.shared import contributions
 from app.shared.page import layout
 from app.shared.page.cell import Cell
-from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
 from app.views.tasks.reading import Reading
 from bertlab import BertForQuestionAnswering, Tokenizer
-from bertlab.draw.charts.attribution import attribution_bars, attribution_table
+from bertlab.draw.charts.attribution import attribution_bars
 from bertlab.draw.html.marked import attribution_strip
 from bertlab.explain.attribution import Attribution, Progress, attribute_span
 from bertlab.explain.spans import window_batch
 
 
 def attribute(
-    model: BertForQuestionAnswering,
-    tokenizer: Tokenizer,
-    question: str,
-    passage: str,
-    window: int,
-    start: int,
-    end: int,
-    progress: Progress | None = None,
+    model: BertForQuestionAnswering, tokenizer: Tokenizer, question: str, passage: str, *span: int, **watch: Progress
 ) -> Attribution:
-    """Return what each token contributes to the answer from token `start` to `end` of a window."""
+    """Return what each token contributes to the answer; `span`: the window, and its first and last token there."""
+    window, start, end = span
     batch = window_batch(model, tokenizer, question, passage, window)
-    return attribute_span(model, tokenizer, batch, start, end, progress)
+    return attribute_span(model, tokenizer, batch, start, end, **watch)
 
 
 def show(readings: Sequence[Reading]) -> None:
@@ -42,17 +35,13 @@ def show(readings: Sequence[Reading]) -> None:
 
 def show_contributions(reading: Reading) -> None:
     asked = reading.question, reading.passage, *reading.span
-    found, control = contributions.with_control(attribute, reading.loaded, *asked)
-    st.html(attribution_strip(found.tokens, found.values.tolist()))
-    unit, sentence = "nats of ln p(start) + ln p(end) of the answer", in_a_sentence(reading.text, found)
-    bars = contributions.show(found, control, reading.text, unit, sentence)
-    exports(f"why{reading.key}", attribution_table(found, control), code_of(reading), bars)
-
-
-def code_of(reading: Reading) -> str:
-    cell, (window, *span) = Cell(), reading.span
-    batch = cell.made("batch", window_batch, reading.loaded, reading.question, reading.passage, window)
-    return cell.picture(attribution_bars, *cell.both(attribute_span, reading.loaded, batch, *span))
+    both = contributions.with_control(attribute, reading.loaded, *asked)
+    st.html(attribution_strip(both[0].tokens, both[0].values.tolist()))
+    cell, (*where, start, end) = Cell(), asked
+    batch = cell.made("batch", window_batch, reading.loaded, *where)
+    code = cell.picture(attribution_bars, *cell.both(attribute_span, reading.loaded, batch, start, end))
+    unit, sentence = "nats of ln p(start) + ln p(end) of the answer", in_a_sentence(reading.text, both[0])
+    contributions.show(f"why{reading.key}", both, reading.text, unit, code, sentence)
 
 
 def in_a_sentence(answer: str, found: Attribution) -> str:

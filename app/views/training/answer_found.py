@@ -16,7 +16,6 @@ from bertlab.explain.snapshots import AnswerFrame, answer_film
 
 
 def show(run: TrainingRun, source: str, step: int) -> None:
-    """`source` is what a cell opens; `step` is marked."""
     question, passage = reading.fields(run.name, "film_")
     moments, loaded = moments_of(run), model_at("answer", run)
     frames = frames_of(answer_film, loaded, moments, question, passage)
@@ -26,7 +25,11 @@ def show(run: TrainingRun, source: str, step: int) -> None:
     layout.notices(loaded.name, last.dropped, last.unknown, len(last.tokens))
     st.markdown(story(frames))
     for frame in frames:
-        show_frame(frame, chosen=frame.step == step)
+        best, mark = frame.answer.best, " (chosen above)" if frame.step == step else ""
+        said = quoted(best.text) if best.text else "no answer"
+        st.markdown(f"**Step {frame.step:,}**{mark}: {said}, {percent(best.probability)}")
+        with st.container(border=True):
+            st.html(shaded_passage(frame.answer))
     st.caption(reading.SHADES)
     table = answer_table(frames)
     cell = Cell()
@@ -39,15 +42,6 @@ def show(run: TrainingRun, source: str, step: int) -> None:
         "between them."
     )
     exports("answer-by-step", table, code, chart)
-
-
-def show_frame(frame: AnswerFrame, chosen: bool) -> None:
-    best = frame.answer.best
-    answer = quoted(best.text) if best.text else "no answer"
-    mark = " (chosen above)" if chosen else ""
-    st.markdown(f"**Step {frame.step:,}**{mark}: {answer}, {percent(best.probability)}")
-    with st.container(border=True):
-        st.html(shaded_passage(frame.answer))
 
 
 def story(frames: list[AnswerFrame]) -> str:

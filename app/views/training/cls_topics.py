@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from app.shared.page import layout
+from app.shared.page import layout, state
 from app.shared.page.cell import Cell, Name
 from app.shared.page.exports import exports
-from app.views.training.film import film_in, frames_of, model_at, moments_of
+from app.views.training.film import film_in, frames_of, model_at, moments_of, show_tiles
 from bertlab.corpora.storyworld import labelled_sentences
-from bertlab.draw.charts.film import accuracy_steps, accuracy_table, class_key, cloud_tile, strip, unfitted
+from bertlab.draw.charts.film import accuracy_steps, accuracy_table, class_key, cloud_tile, strip
 from bertlab.draw.percent import percent
 from bertlab.explain.runs import PAIRS, TrainingRun
 from bertlab.explain.snapshots import CloudFrame, cloud_film
@@ -25,20 +25,15 @@ def sentences() -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def show(run: TrainingRun, source: str, step: int) -> None:
-    """`source` is what a cell opens; `step` is marked."""
     moments, loaded = moments_of(run), model_at("encoder", run)
     texts, labels = sentences()
-    options = dict(default="[CLS]", required=True, key="film_vector", bind="query-params")
-    vector = st.segmented_control("Vector of a text", list(VECTORS), **options)
+    vector = state.one_of("Vector of a text", VECTORS, "film_vector")
     frames = frames_of(cloud_film, loaded, moments, texts, labels, VECTORS[vector])
     if not frames:
         return
     st.markdown(story(frames, vector == "[CLS]" and any(name in PAIRS for name in run.measures)))
     tiles = [cloud_tile(frame, project(frame.vectors).points, labels, texts) for frame in frames]
-    with st.container(horizontal=True, gap="medium"):
-        for frame, tile in zip(frames, tiles, strict=True):
-            alt = f"Vectors of {COUNT} sentences after {frame.step:,} steps"
-            layout.show_chart(unfitted(tile), alt, width="content")
+    show_tiles(tiles, frames, f"Vectors of {COUNT} sentences")
     st.html(class_key(labels))
     st.caption(
         f"Each point is one of {COUNT} sentences of the storyworld; its colour and shape show its topic. The "
@@ -49,17 +44,13 @@ def show(run: TrainingRun, source: str, step: int) -> None:
     chance = max(map(labels.count, labels)) / len(labels)
     chart = accuracy_steps(table, chance, step)
     layout.show_chart(chart, "How often neighbours name the topic, by training step")
-    exports("cls-by-step", table, code_of(source, VECTORS[vector]), strip(tiles))
-
-
-def code_of(source: str, pooling: Pooling) -> str:
     cell = Cell()
     made = cell.call(labelled_sentences, seed=0, count=COUNT, split="test")
     cell.let("texts, labels", Name(f"zip(*[(s.text, s.label) for s in {made}])"))
-    film = film_in(cell, source, cloud_film, Name("texts"), Name("labels"), pooling)
-    flat = cell.call(project, Name("frame.vectors"))
-    tile = cell.call(cloud_tile, Name("frame"), Name(f"{flat}.points"), Name("labels"), Name("texts"))
-    return cell.picture(strip, Name(f"[{tile} for frame in {film}]"))
+    film = film_in(cell, source, cloud_film, Name("texts"), Name("labels"), VECTORS[vector])
+    projected = cell.call(project, Name("frame.vectors"))
+    tile = cell.call(cloud_tile, Name("frame"), Name(f"{projected}.points"), Name("labels"), Name("texts"))
+    exports("cls-by-step", table, cell.picture(strip, Name(f"[{tile} for frame in {film}]")), strip(tiles))
 
 
 def story(frames: list[CloudFrame], judges_pairs: bool) -> str:

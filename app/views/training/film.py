@@ -1,19 +1,18 @@
 """What all films of a training share: the snapshots they show, and the fields for a text."""
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import wraps
+from collections.abc import Callable, Sequence
 
 import streamlit as st
+from altair import TopLevelMixin
 
 from app.shared.model import models
-from app.shared.page import progress, state
+from app.shared.page import layout, progress, state
 from app.shared.page.cell import Cell, Name
 from app.shared.text import texts
-from bertlab import Tokenizer
+from bertlab.draw.charts.film import unfitted
 from bertlab.errors import InputError
 from bertlab.explain.runs import Moment, TrainingRun, read_run
 from bertlab.explain.snapshots import picked
-from bertlab.model.base import PretrainedModel
 
 MOST_MOMENTS = 12
 
@@ -45,12 +44,15 @@ def film_in(cell: Cell, source: str, film: Callable, *arguments, **options) -> N
 def frames_of(film: Callable, loaded: models.Loaded, moments: Sequence[Moment], *arguments) -> list:
     """Return the frames film(moments, *arguments), computed under a progress bar; it opens the models of the moments
     instead of the `loaded` one."""
+    key = progress.work_key(film, loaded, (moments, *arguments))
+    return progress.rows_of(key, lambda: film(moments, *arguments), len(moments))
 
-    @wraps(film)
-    def frames(model: PretrainedModel, tokenizer: Tokenizer, *asked) -> Iterator:
-        return film(*asked)
 
-    return progress.rows(frames, loaded, moments, *arguments, total=len(moments))
+def show_tiles(tiles: Sequence[TopLevelMixin], frames: Sequence, what: str) -> None:
+    """Show one small picture of `what` for each frame."""
+    with st.container(horizontal=True, gap="medium"):
+        for frame, tile in zip(frames, tiles, strict=True):
+            layout.show_chart(unfitted(tile), f"{what} after {frame.step:,} steps", width="content")
 
 
 def settled(outputs: Sequence) -> int:

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from app.shared.page import layout
+from app.shared.page import layout, state
 from app.shared.page.cell import Cell
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
@@ -16,7 +16,6 @@ from bertlab.explain.text import Encoded, encode
 
 
 def show(run: TrainingRun, source: str, step: int) -> None:
-    """`source` is what a cell opens; `step` is marked."""
     text, pair = text_fields(run)
     moments, loaded = moments_of(run), model_at("fill", run)
     encoded = encode(loaded.tokenizer, text, pair, loaded.model.config.max_position_embeddings)
@@ -46,10 +45,7 @@ def choose_gap(encoded: Encoded) -> int:
     count = encoded.tokens.count("[MASK]")
     if not count:
         raise InputError("the text has no [MASK] to fill: write [MASK] in place of a word")
-    if count == 1:
-        return 0
-    options = dict(default=1, required=True, key=f"film_gap{count}", bind="query-params")
-    return st.segmented_control("Which gap", range(1, count + 1), **options) - 1
+    return state.one_of("Which gap", range(1, count + 1), f"film_gap{count}") - 1 if count > 1 else 0
 
 
 def story(steps: list[int], firsts: list[str], share: float) -> str:

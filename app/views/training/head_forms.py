@@ -7,8 +7,8 @@ from app.shared.model import models
 from app.shared.page import layout, state
 from app.shared.page.cell import Cell, Name
 from app.shared.page.exports import exports
-from app.views.training.film import film_in, frames_of, model_at, moments_of, text_fields
-from bertlab.draw.charts.film import head_tile, role_lines, role_table, strip, unfitted
+from app.views.training.film import film_in, frames_of, model_at, moments_of, show_tiles, text_fields
+from bertlab.draw.charts.film import head_tile, role_lines, role_table, strip
 from bertlab.draw.percent import percent
 from bertlab.explain.attention.heads import RESTING, ROLES, head_roles
 from bertlab.explain.attention.maps import attention_maps
@@ -26,7 +26,6 @@ PHRASES = {
 
 
 def show(run: TrainingRun, source: str, step: int) -> None:
-    """`source` is what a cell opens; `step` is marked."""
     text, pair = text_fields(run)
     moments, loaded = moments_of(run), model_at("encoder", run)
     frames = frames_of(head_film, loaded, moments, text, pair, MOST_TOKENS)
@@ -55,29 +54,18 @@ def show_heads(
     role = int(named[-1, layer, head].argmax())
     chances = float(random.scores[layer, head, role]), float(random.uniform[role])
     st.markdown(story(frames, named[:, layer, head, role], role, layer, head, *chances))
-    tiles = show_tiles(frames, named[:, layer, head, role], role, layer, head)
+    shown = zip(frames, named[:, layer, head, role].tolist(), strict=True)
+    tiles = [head_tile(frame, layer, head, f"{NAMED[role]}: {percent(share)}") for frame, share in shown]
+    show_tiles(tiles, frames, f"Layer {layer + 1}, head {head + 1}")
+    st.caption(
+        "Each row is a token that attends, each column a token that is attended to, both in the order of the text. "
+        "Dark blue is 0, yellow 1 (all of a token's attention). Point at a cell to read its two tokens."
+    )
     table = role_table(shares[:, layer, head], [frame.step for frame in frames])
     layout.show_chart(role_lines(table, step), "Where the head attends, by training step")
     st.caption("Shares of attention, averaged over the words of this text for which the role names a token.")
     tile = cell.call(head_tile, Name("frame"), layer, head)
     exports("head-by-step", table, cell.picture(strip, Name(f"[{tile} for frame in {film}]")), strip(tiles))
-
-
-def show_tiles(frames: list[HeadFrame], shares: Tensor, role: int, layer: int, head: int) -> list:
-    """Show one small matrix for each snapshot, with the `shares` (T,) of a role. Returns the charts."""
-    tiles = [
-        head_tile(frame, layer, head, f"{NAMED[role]}: {percent(share)}")
-        for frame, share in zip(frames, shares.tolist(), strict=True)
-    ]
-    with st.container(horizontal=True, gap="medium"):
-        for frame, tile in zip(frames, tiles, strict=True):
-            alt = f"Layer {layer + 1}, head {head + 1} after {frame.step:,} steps"
-            layout.show_chart(unfitted(tile), alt, width="content")
-    st.caption(
-        "Each row is a token that attends, each column a token that is attended to, both in the order of the text. "
-        "Dark blue is 0, yellow 1 (all of a token's attention). Point at a cell to read its two tokens."
-    )
-    return tiles
 
 
 def choose_head(order: list[tuple[int, int]], shares: Tensor) -> tuple[int, int]:
@@ -86,7 +74,7 @@ def choose_head(order: list[tuple[int, int]], shares: Tensor) -> tuple[int, int]
     def label(name: str) -> str:
         layer, head = (int(number) for number in name.split("-"))
         share, role = shares[layer - 1, head - 1].max(-1)
-        return f"layer {layer}, head {head}: {percent(float(share))} on {phrase(NAMED[role])}"
+        return f"layer {layer}, head {head}: {percent(float(share))} on {PHRASES.get(NAMED[role], NAMED[role])}"
 
     names = [f"{layer + 1}-{head + 1}" for layer, head in order]
     if state.unset("film_head") or st.session_state.film_head not in names:
@@ -98,10 +86,6 @@ def choose_head(order: list[tuple[int, int]], shares: Tensor) -> tuple[int, int]
     return order[names.index(chosen)]
 
 
-def phrase(role: str) -> str:
-    return PHRASES.get(role, role)
-
-
 def story(
     frames: list[HeadFrame], shares: Tensor, role: int, layer: int, head: int, control: float, uniform: float
 ) -> str:
@@ -111,7 +95,7 @@ def story(
     """
     share = float(shares[-1])
     text = f"**Layer {layer + 1}, head {head + 1}** ends with {percent(share)} of its attention on "
-    text += f"**{phrase(NAMED[role])}**"
+    text += f"**{PHRASES.get(NAMED[role], NAMED[role])}**"
     earlier = zip(frames[:-1], shares[:-1].tolist(), strict=True)
     half = next((frame.step for frame, then in earlier if then >= share / 2), None)
     text += f"; it first reached half of that at step {half:,}. " if share > 0 and half else ". "

@@ -13,19 +13,13 @@ from bertlab.explain.runs import TrainingRun
 
 
 def show(run: TrainingRun, source: str, step: int | None) -> None:
-    """`source` is what a cell opens."""
     film, loaded = read_film(run.moments[-1].source), model_at("encoder", run)
     st.caption(
         f"The snapshots of this training are not kept, but what each of {len(film.steps)} did with "
         f"{len(film.sentences)} sentences is."
     )
-    number = st.selectbox(
-        "Sentence",
-        range(len(film.sentences)),
-        format_func=film.sentences.__getitem__,
-        key="film_sentence",
-        bind="query-params",
-    )
+    options = dict(format_func=film.sentences.__getitem__, key="film_sentence", bind="query-params")
+    number = st.selectbox("Sentence", range(len(film.sentences)), **options)
     guesses, shares = film.guesses[:, number, 0].tolist(), film.probabilities[:, number, 0].tolist()
     st.markdown(gap_fills.story(film.steps, guesses, shares[-1]))
     table = kept_table(film, number)

@@ -27,7 +27,6 @@ PLATEAU = 0.03  # a loss within this share of the word-frequency baseline is at 
 
 
 def show(run: TrainingRun, source: str, step: int | None) -> None:
-    """`source` is what a cell opens; `step` is marked."""
     log_steps = st.toggle("Stretch the beginning", True, key="training_log", bind="query-params")
     every = None if run.finished else REFRESH
     st.fragment(refresh, run_every=every)(run.name, source, log_steps, step, (run.finished, run.moments))
@@ -45,7 +44,10 @@ def refresh(name: str, source: str, log_steps: bool, step: int | None, known: tu
             text = "No figures yet: the first row comes after a few dozen steps."
             st.info(text, icon=":material/hourglass_empty:")
             return
-        show_curves(run, log_steps, step)
+        drawn = {name: draw(run, log_steps, step) for name, draw in run_charts.panels(run).items()}
+        for name, chart in layout.in_columns(drawn.items(), "large"):
+            layout.show_chart(chart, f"The {name} against training steps, with dashed lines for the baselines")
+        st.caption(explanation(run))
         show_figures(run, step)
         st.markdown(verdict(run))
         table = run_charts.curve_table(run, list(dict.fromkeys([*run.measures, *run.shares])))
@@ -93,14 +95,6 @@ def duration(seconds: float) -> str:
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
-
-
-def show_curves(run: TrainingRun, log_steps: bool, step: int | None) -> None:
-    drawn = {name: draw(run, log_steps, step) for name, draw in run_charts.panels(run).items()}
-    for column, (name, chart) in zip(st.columns(len(drawn), gap="large"), drawn.items(), strict=True):
-        with column:
-            layout.show_chart(chart, f"The {name} against training steps, with dashed lines for the baselines")
-    st.caption(explanation(run))
 
 
 def explanation(run: TrainingRun) -> str:

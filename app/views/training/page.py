@@ -1,5 +1,6 @@
 """Training: the curves of a run, and a film of its snapshots; the chosen step is shown on the other pages too."""
 
+from functools import partial
 from pathlib import Path
 
 import streamlit as st
@@ -23,7 +24,8 @@ from bertlab.explain.runs import Moment, TrainingRun, read_run
 from bertlab.io.locate import bundled_models
 
 CHOSEN = "the chosen model"
-OF_SNAPSHOTS = {  # each with the task whose head a run needs
+# Views show(run, source, step) mark the `step`, and their cells open `source`. Each with the head that a run needs.
+OF_SNAPSHOTS = {
     "A gap fills": (gap_fills, "fill"),
     "An answer is found": (answer_found, "answer"),
     "A head forms": (head_forms, "encoder"),
@@ -48,10 +50,6 @@ def choose_run(place) -> str:
         help="What `bertlab pretrain` and `bertlab finetune` write, during training or afterwards. Type any folder.",
     )
     return st.session_state.opened_model if chosen in (None, CHOSEN) else chosen
-
-
-def choose_film() -> None:
-    st.session_state.run = STORYWORLD
 
 
 def choose_moment(place, run: TrainingRun) -> Moment:
@@ -107,17 +105,9 @@ def views_of(run: TrainingRun) -> dict:
     """Return the views that suit what this run learned and kept; films need several snapshots."""
     kept = len(run.moments)
     offered = (OF_SNAPSHOTS if kept > 1 else {}) | (OF_A_MODEL if kept else {})
-    fit = {
-        name: v for name, (v, task) in offered.items() if models.open_model(task, run.moments[-1].source) is not None
-    }
     film = {"The film": kept_film} if kept == 1 and has_film(run.moments[-1].source) else {}
+    fit = {name: view for name, (view, task) in offered.items() if models.open_model(task, run.moments[-1].source)}
     return {"Learning curves": learning_curves} | film | fit
-
-
-def cell_source(name: str) -> str:
-    """Return what a notebook cell opens: for an upload, a folder of its name."""
-    upload = models.upload_name(name)
-    return Path(upload).stem if upload else name
 
 
 def show(place, run: TrainingRun) -> None:
@@ -128,12 +118,13 @@ def show(place, run: TrainingRun) -> None:
         show_links(run, moment)
     else:
         st.caption("This run kept no snapshots. To keep some, train with `--set snapshot_steps=0,100,1000`.")
-        text = f"Watch the snapshots of {STORYWORLD}"
-        st.button(text, key="film", icon=":material/movie:", type="tertiary", on_click=choose_film)
+        text, choose = f"Watch the snapshots of {STORYWORLD}", partial(st.session_state.update, run=STORYWORLD)
+        st.button(text, key="film", icon=":material/movie:", type="tertiary", on_click=choose)
     models.name_model(moment.source if moment else run.name)
-    views = views_of(run)
+    views, upload = views_of(run), models.upload_name(run.name)
+    source = Path(upload).stem if upload else run.name  # what a notebook cell opens: of an upload a folder of its name
     with layout.open_tab("training", views) as name:
-        views[name].show(run, cell_source(run.name), moment.step if moment else None)
+        views[name].show(run, source, moment.step if moment else None)
 
 
 layout.heading(

@@ -40,13 +40,14 @@ def show_draw(loaded: models.Loaded, text: str, pair: str | None, rate: float, s
     table = loss_table(drawn.guesses, ACTIONS)
     nats = st.column_config.NumberColumn("loss (nats)", format="%.2f")
     layout.show_shares(table.drop(columns="position"), "p(true)", {"loss": nats})
-    losses, counts = st.columns([3, 2], gap="large")
+    left, right = st.columns([3, 2], gap="large")
     bars = loss_bars(drawn.guesses, ACTIONS, loaded.tokenizer.vocab_size) if drawn.guesses else None
-    with losses:
+    with left:
         st.markdown(f"The loss of this draw is the mean over the chosen positions: **{drawn.loss:.2f} nats**.")
         if bars is not None:
-            layout.show_chart(bars, in_words(drawn), rows=len(drawn.guesses))
-    with counts:
+            losses = ", ".join(f"{guess.truth} {guess.loss:.1f} nats" for guess in drawn.guesses)
+            layout.show_chart(bars, f"Loss at each chosen position: {losses}", rows=len(drawn.guesses))
+    with right:
         st.markdown("**Counts of this draw**")
         st.dataframe(count_table(drawn, rate), hide_index=True)
         st.caption("In every draw the counts are the whole numbers nearest to the expected ones.")
@@ -54,11 +55,6 @@ def show_draw(loaded: models.Loaded, text: str, pair: str | None, rate: float, s
     made = cell.made("drawn", sample_masking, loaded, text, pair, rate, seed, loaded.limit)
     strip = cell.call(token_strip, *(Name(f"{made}.{part}") for part in ("after", "actions", "before", "special")))
     exports("masking", table, cell.html(strip), bars)
-
-
-def in_words(drawn: SampledMasking) -> str:
-    losses = ", ".join(f"{guess.truth} {guess.loss:.1f} nats" for guess in drawn.guesses)
-    return f"Loss at each chosen position: {losses}"
 
 
 def count_table(drawn: SampledMasking, rate: float) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from pages import TINY, boxes, cells, fine, opened, run, said
 
 from app.explore import FIRST, PAGES
 from app.shared.model.bundled import DEFAULT_MODEL, LEFT_TO_RIGHT
-from app.shared.page import sureness
+from app.shared.page import confidence
 from app.shared.text import texts
 from app.shared.text.mask import context, word_of, write_masks
 from app.shared.text.texts import NOTES, TIRED
@@ -66,7 +66,7 @@ def english():
 @pytest.mark.parametrize("pair", texts.ENGLISH.play.values(), ids=texts.ENGLISH.play)
 def test_what_the_page_says_of_an_example_is_what_english_answers(pair, english):
     one, two = (guess_words(*english, text).fill for text in pair.values())
-    sure = min(one.probabilities[0], two.probabilities[0]) >= sureness.FAINT
+    sure = min(one.probabilities[0], two.probabilities[0]) >= confidence.FAINT
     assert one.tokens[0] != two.tokens[0] and sure == (pair["text"] != TIRED)
     assert pair["text"] in NOTES
 

@@ -105,16 +105,12 @@ def show_measures(judged: Judged) -> None:
         for name in names[:METRICS]:
             low, high = (judged.measures.get(f"{name}_{end}") for end in ("low", "high"))
             help = None if low is None else f"95% interval: {low:.3f} to {high:.3f}"
-            st.metric(words_for(name, judged), f"{judged.measures[name]:.3f}", help=help, width="content")
+            words = meaning(name, judged.data.loaded.model.config.id2label.get(1, "")) or name
+            st.metric(words[:1].upper() + words[1:], f"{judged.measures[name]:.3f}", help=help, width="content")
     if judged.known and (confusions := judged.data.task.confusions(*judged.pairs())):
         label, count = Counter(right for right, _ in confusions).most_common(1)[0]
         share = count / len(confusions)
         st.caption(f"Control: always “{plain(label)}” would be right in {percent(share)} of {len(confusions):,}.")
-
-
-def words_for(name: str, judged: Judged) -> str:
-    words = meaning(name, judged.data.loaded.model.config.id2label.get(1, "")) or name
-    return words[:1].upper() + words[1:]
 
 
 def say_unknown(judged: Judged) -> None:

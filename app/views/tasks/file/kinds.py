@@ -50,11 +50,14 @@ def text_row(example: TextExample, found: TextPrediction) -> Row:
     return {"predicted": in_words(found.label), "probability": likely, "text": example.text, **pair}
 
 
+def names_in(found: TokenPrediction) -> str:
+    return ", ".join(f"{e.text} ({e.kind})" for e in found.entities) or "none"
+
+
 def word_row(example: TokenExample, found: TokenPrediction) -> Row:
     """The probability is that of the least certain word."""
-    names = ", ".join(f"{e.text} ({e.kind})" for e in found.entities) or "none"
     likely = min(found.probabilities) if found.probabilities else None
-    return {"predicted": names, "probability": likely, "text": " ".join(example.words)}
+    return {"predicted": names_in(found), "probability": likely, "text": " ".join(example.words)}
 
 
 def span_row(example: QAExample, found: AnswerPrediction) -> Row:
@@ -62,24 +65,12 @@ def span_row(example: QAExample, found: AnswerPrediction) -> Row:
     return {"question": example.question, **predicted, "passage": example.context}
 
 
-def text_score(example: TextExample, found: TextPrediction) -> float | None:
-    return None if isinstance(found.label, float) else float(example.label == found.label)
-
-
-def word_label(example: TokenExample) -> str | None:
-    if example.labels is None:
-        return None
-    return (
-        ", ".join(f"{e.text} ({e.kind})" for e in TokenPrediction(example.words, example.labels, None).entities)
-        or "none"
-    )
-
-
 TEXTS = Kind(
     "text label", SequenceTask, storyworld.sentiment, True, "Opinion",
     text=lambda e: e.text if e.pair is None else f"{e.text} {e.pair}",
     texts=lambda e: {"text": e.text, "pair": e.pair or ""},
-    row=text_row, score=text_score, unit="accuracy",
+    row=text_row, score=lambda e, found: None if isinstance(found.label, float) else float(e.label == found.label),
+    unit="accuracy",
     label=lambda e: None if e.label is None else in_words(e.label),
 )  # fmt: skip
 WORDS = Kind(
@@ -87,7 +78,7 @@ WORDS = Kind(
     text=lambda e: " ".join(e.words),
     texts=lambda e: {"text": " ".join(e.words), "pair": ""},
     row=word_row, score=lambda e, found: float(e.labels == found.labels), unit="sentences all right",
-    label=word_label,
+    label=lambda e: None if e.labels is None else names_in(TokenPrediction(e.words, e.labels, None)),
 )  # fmt: skip
 QUESTIONS = Kind(
     "answer", SpanTask, storyworld.questions, False, "Answers",

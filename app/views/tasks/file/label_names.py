@@ -100,13 +100,13 @@ def say_kinds(kinds: Mapping[str, str], others: Sequence[str], model: str) -> No
 def ask(theirs: Sequence[str], known: Sequence[str], key: str) -> dict[str, str] | None:
     """Show a field for each of `theirs` that is not `known`. Returns the model's names for those that have one; None
     if there is nothing to ask, or too much."""
-    strange = [name for name in theirs if name not in known]
-    if not strange or len(theirs) > MOST:
+    unknown = [name for name in theirs if name not in known]
+    if not unknown or len(theirs) > MOST:
         return None
     st.caption("The model has other names for its labels than these data. Which of its labels is meant?")
     row, guesses = st.container(horizontal=True), guess(theirs, known)
     names: dict[str, str] = {}
-    for name in strange:
+    for name in unknown:
         choices = [NOTHING, *known]
         at, field = choices.index(guesses.get(name, NOTHING)), f"dataset_name {key} {list(known)} {name}"
         chosen = row.selectbox(f"“{plain(name[:40])}” is", choices, at, key=field, width=FIELD)

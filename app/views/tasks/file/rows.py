@@ -19,7 +19,11 @@ SHORT, TALL = 10, 400  # rows of a table that does not scroll; pixels of one tha
 
 
 def show(judged: Judged) -> None:
-    shown = chosen_rows(judged)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        kept = right_or_wrong(judged.table)
+        with st.popover("Word, length, order", icon=":material/tune:"):
+            kept &= with_words(judged)
+            shown = ordered(judged.table[kept])
     unit = judged.data.kind.unit
     count = f"{len(shown):,} of {len(judged.table):,} rows"
     mean = f", {unit} {percent(shown['score'].mean())}" if "score" in shown and shown["score"].notna().any() else ""
@@ -31,26 +35,12 @@ def show(judged: Judged) -> None:
     exports("predictions", shown, judged.cell().shows(measured))
 
 
-def chosen_rows(judged: Judged) -> pd.DataFrame:
-    """Show the fields for filters and order, and return the rows that pass."""
-    with st.container(horizontal=True, vertical_alignment="center"):
-        kept = right_or_wrong(judged.table)
-        with st.popover("Word, length, order", icon=":material/tune:"):
-            kept &= with_words(judged)
-            return ordered(judged.table[kept])
-
-
-def one_of(label: str, names: list[str], key: str, **options) -> str:
-    """Show names side by side, of which the first is chosen at first. The link holds the choice."""
-    return st.segmented_control(label, names, default=names[0], required=True, key=key, bind="query-params", **options)
-
-
 def right_or_wrong(table: pd.DataFrame) -> pd.Series:
     """Return whether each row is to be shown, by its score."""
     every = pd.Series(True, index=table.index)
     if "score" not in table or table["score"].isna().all():
         return every
-    errors = one_of("Show", [EVERY, WRONG, RIGHT], "dataset_errors", label_visibility="collapsed")
+    errors = state.one_of("Show", [EVERY, WRONG, RIGHT], "dataset_errors", label_visibility="collapsed")
     return {EVERY: every, WRONG: table["score"] < 1, RIGHT: table["score"] == 1}[errors]
 
 
@@ -69,7 +59,7 @@ def with_words(judged: Judged) -> pd.Series:
 def ordered(table: pd.DataFrame) -> pd.DataFrame:
     if table["probability"].isna().all():
         return table
-    order = one_of("Order", [FILE_ORDER, SUREST, LEAST], "dataset_order")
+    order = state.one_of("Order", [FILE_ORDER, SUREST, LEAST], "dataset_order")
     return table if order == FILE_ORDER else table.sort_values("probability", ascending=order == LEAST, kind="stable")
 
 
@@ -86,8 +76,8 @@ def show_table(shown: pd.DataFrame) -> int | None:
         config[name] = st.column_config.TextColumn(width=min(180, 30 + 8 * max([9, *cut[name].str.len()])))
     key = f"dataset table {hash(tuple(shown.index))}"
     linked = state.number_in(state.link_value("dataset_row")) if state.unset(key) else None
-    at = list(shown.index).index(linked - 1) if linked and linked - 1 in shown.index else None
-    start = {"selection": {"rows": [at]}} if at is not None else None
+    at = [place for place, number in enumerate(shown.index) if linked == number + 1]
+    start = {"selection": {"rows": at}} if at else None
     options = dict(key=key, on_select="rerun", selection_mode="single-row", selection_default=start)
     found = st.dataframe(
         cut, hide_index=True, height=TALL if len(cut) > SHORT else "auto", column_config=config, **options

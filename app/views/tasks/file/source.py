@@ -15,7 +15,7 @@ from app.shared.page import state
 from app.shared.page.cell import Cell, Name
 from app.shared.page.markdown import plain
 from app.shared.text import columns, texts
-from app.shared.text.upload_text import uploaded_file, without_flags
+from app.shared.text.columns import uploaded_file, without_flags
 from app.views.tasks.file.kinds import QUESTIONS, TEXTS, WORDS, Kind, kind_of
 from bertlab.corpora.examples import TextExample
 from bertlab.corpora.labelled.columns import Columns
@@ -59,47 +59,28 @@ class Data:
 def choose() -> Data | None:
     """Show the fields for the data. Returns None while the file is missing."""
     names = [*texts.chosen().data, FILE]
-    source = st.segmented_control(
-        "Which data",
-        names,
-        default=names[0],
-        required=True,
-        key="dataset_set",
-        bind="query-params",
-        persist_state="session",
-    )
-    if source == FILE:
-        return own_file()
-    return reviews() if source == texts.REVIEWS else made(source)
+    source = state.one_of("Which data", names, "dataset_set", persist_state="session")
+    return own_file() if source == FILE else bundled(source)
 
 
-def reviews() -> Data:
-    loaded, task = opened(TEXTS)
-    cell = cell_of(loaded)
-    cell.let("examples", cell.call(film_reviews))
-    return Data(TEXTS, film_reviews(), loaded, task, texts.REVIEWS, cell)
-
-
-def made(name: str) -> Data:
-    kind = MADE[name]
-    loaded, task = opened(kind, STORYWORLD)
-    cell = cell_of(loaded)
-    made = cell.call(kind.made, seed=0, count=MADE_ROWS, split="test")
+def bundled(name: str) -> Data:
+    data = opened(MADE.get(name, TEXTS), STORYWORLD if name in MADE else None)
+    cell = data.code
+    if name == texts.REVIEWS:
+        cell.let("examples", cell.call(film_reviews))
+        return replace(data, examples=film_reviews(), key=name)
+    made = cell.call(data.kind.made, seed=0, count=MADE_ROWS, split="test")
     cell.let("examples", Name(f"list({made})[:{MADE_ROWS}]"))
-    return Data(kind, storyworld_examples(name), loaded, task, name, cell)
+    return replace(data, examples=storyworld_examples(name), key=name)
 
 
-def cell_of(loaded: models.Loaded) -> Cell:
-    """Return a cell that opens a model with its task."""
-    cell = Cell()
+def opened(kind: Kind, base: str | None = None) -> Data:
+    """Return data without examples: the chosen model, or the bundled one for this kind, of `base` if that is given, its
+    task, and the cell that opens both."""
+    loaded, cell = models.model_for(kind.task, base), Cell()
+    task = task_of(kind.family, Path(loaded.folder), loaded.model.config, loaded.tokenizer)
     cell.let("model, task", cell.call(open_task, loaded.source))
-    return cell
-
-
-def opened(kind: Kind, kin: str | None = None) -> tuple[models.Loaded, Task]:
-    """Return the chosen model, or the bundled one for this kind, of `kin` if that is given, and its task."""
-    loaded = models.model_for(kind.task, kin)
-    return loaded, task_of(kind.family, Path(loaded.folder), loaded.model.config, loaded.tokenizer)
+    return Data(kind, (), loaded, task, "", cell)
 
 
 @st.cache_data(show_spinner="Writing the examples")
@@ -120,14 +101,12 @@ def own_file() -> Data | None:
     state.unlinked("file")
     if st.session_state.dataset_file is None:
         st.caption(f"You see **{plain(name)}**, which you chose before.")
-    kind = kind_of(name, content)
-    loaded, task = opened(kind)
-    chosen = Columns()
-    if kind.columns:
+    data, chosen = opened(kind_of(name, content)), Columns()
+    if data.kind.columns:
         names = columns.names_in(sha256(content).hexdigest(), name, content)
-        chosen = columns.choose(names, "dataset", bool(task.learned and task.learned.pairs))
+        chosen = columns.choose(names, "dataset", bool(data.task.learned and data.task.learned.pairs))
     try:
-        return read(name, content, Data(kind, (), loaded, task, "", cell_of(loaded)), chosen)
+        return read(name, content, data, chosen)
     except InputError as error:
         raise InputError(f"the file {without_flags(str(error))}") from error
 

@@ -3,7 +3,7 @@
 import pytest
 from pages import TINY, fine, opened, said
 
-from app.shared.page.sureness import ANSWER, GAP, LABEL, doubt
+from app.shared.page.confidence import ANSWER, GAP, LABEL, doubt
 
 RESIGNED = "The finance minister resigned on Tuesday after weeks of protests over the new tax on fuel."
 
