@@ -237,10 +237,20 @@ def check_unused(folder: Path) -> None:
 
 def check_recipe(folder: Path, recipe: "PretrainRecipe | FinetuneRecipe") -> None:
     """Raise an InputError if the run in the folder was begun with another recipe, or by a version with other fields."""
-    begun, asked = read_json(folder / RECIPE), json.loads(json.dumps(asdict(recipe)))
+    begun = read_json(folder / RECIPE)
     check_fields(begun, get_type_hints(type(recipe)), str(folder / RECIPE))
+    begun, asked = dotted(begun), dotted(json.loads(json.dumps(asdict(recipe))))
     if other := sorted(begun.keys() ^ asked.keys()):
         raise InputError(f"{folder} was begun by another version of bertlab ({other[0]}): resume it with that")
     changed = [f"{key} was {begun[key]!r}" for key in asked if asked[key] != begun[key]]
     if changed:
         raise InputError(f"{folder} was begun with another recipe ({'; '.join(changed)}): resume it with that")
+
+
+def dotted(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a recipe, and those of the records in it, as --set names them: optim.learning_rate."""
+    found: dict[str, Any] = {}
+    for name, value in fields.items():
+        inner = dotted(value) if isinstance(value, dict) else {"": value}
+        found |= {f"{name}.{field}".rstrip("."): one for field, one in inner.items()}
+    return found

@@ -7,7 +7,8 @@ import pytest
 
 from bertlab.cli.main import main
 from bertlab.corpora import storyworld
-from bertlab.io import gate
+from bertlab.io import files
+from bertlab.io.json_files import read_json
 
 
 @pytest.fixture
@@ -26,13 +27,13 @@ def place(tmp_path, monkeypatch):
 def opened(monkeypatch):
     """How often each file was opened at the gate, by its path."""
     counts: Counter[Path] = Counter()
-    real = gate.open_file
+    real = files.open_file
 
     def counted(path, most=None):
         counts[Path(path).resolve()] += 1
         return real(path, most)
 
-    monkeypatch.setattr(gate, "open_file", counted)
+    monkeypatch.setattr(files, "open_file", counted)
     return counts
 
 
@@ -78,8 +79,8 @@ def test_predictions_of_a_run_and_of_an_adapter(place, pretrained, opened):
 def test_a_file_that_is_written_anew_is_read_anew(tmp_path):
     path = tmp_path / "config.json"
     path.write_text("{}")
-    with gate.each_file_once():
-        assert gate.read_json(path) == {}
+    with files.each_file_once():
+        assert read_json(path) == {}
         (tmp_path / "new").write_text("[]")
         (tmp_path / "new").replace(path)
-        assert gate.read_text(path) == "[]"
+        assert files.read_text(path) == "[]"

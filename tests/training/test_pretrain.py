@@ -14,6 +14,7 @@ import torch
 from bertlab import BertForPreTraining, InputError, Tokenizer
 from bertlab.inputs.masking import Masking
 from bertlab.inputs.pairs import IS_NEXT, NOT_NEXT, Pair
+from bertlab.model import weights as weight_files
 from bertlab.training.batches import batches, masked_batch
 from bertlab.training.engine.devices import Devices
 from bertlab.training.initial_weights import new_model, start_from_sinusoids
@@ -263,9 +264,7 @@ def test_minutes_end_a_run(texts, tok, recipe):
 
 
 def test_full_disk_keeps_the_last_snapshot(texts, tok, recipe, tmp_path, monkeypatch):
-    from bertlab.model import checkpoint
-
-    save, calls = checkpoint.save_file, []
+    save, calls = weight_files.save_file, []
 
     def sometimes(tensors, path, **options):
         calls.append(path)
@@ -274,7 +273,7 @@ def test_full_disk_keeps_the_last_snapshot(texts, tok, recipe, tmp_path, monkeyp
             raise OSError(errno.ENOSPC, "No space left on device")
         save(tensors, path, **options)
 
-    monkeypatch.setattr(checkpoint, "save_file", sometimes)
+    monkeypatch.setattr(weight_files, "save_file", sometimes)
     with pytest.raises(InputError, match="No space left on device"):
         train(replace(recipe, snapshot_steps=(2,)), texts, tok, out=tmp_path / "run")
     names = {path.name for path in (tmp_path / "run").iterdir()}

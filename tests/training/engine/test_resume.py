@@ -241,7 +241,9 @@ def test_a_recipe_of_another_version_can_be_looked_at_but_not_resumed(long, text
     begun(long, texts, tok, tmp_path / "run", monkeypatch)
     path = tmp_path / "run" / "recipe.json"
     whole = json.loads(path.read_text())
-    for recipe, name in (({"gone": ""} | whole, "gone"), ({k: v for k, v in whole.items() if k != "seed"}, "seed")):
+    without_seed = {name: value for name, value in whole.items() if name != "seed"}
+    older = whole | {"optim": {name: value for name, value in whole["optim"].items() if name != "clip"}}
+    for recipe, name in (({"gone": ""} | whole, "gone"), (without_seed, "seed"), (older, "optim.clip")):
         path.write_text(json.dumps(recipe))
         with pytest.raises(InputError, match=rf"another version of bertlab \({name}\)"):
             train(long, texts, tok, out=tmp_path / "run", resume=True)
