@@ -44,21 +44,33 @@ def intervals(
 
 
 def effects(groups: Mapping[str, Mapping[str, float]], label: str) -> Figure:
-    """One row for each question: a dot for each measure, its difference; its name where there is room to the right."""
+    """One row for each question: a dot for each measure, its difference. To the right of each dot stands its name; the
+    names of dots too close for that stand together, in two lines, in the order of the dots."""
     fig = figure(0.8 + 0.42 * len(groups))
     ax = clean(fig.subplots(), "bottom")
     room = 0.1 * max(abs(value) for measures in groups.values() for value in measures.values())
     for row, measures in enumerate(groups.values()):
         ax.plot([*measures.values()], [row] * len(measures), "o", color=BLUE, ms=7, alpha=0.75, clip_on=False)
-        for name, value in measures.items():
-            if not any(value <= other < value + room for key, other in measures.items() if key != name):
-                ax.annotate(name, (value, row), (9, 0), textcoords="offset points", va="center", size=9, color=INK)
+        for names, last in _close_together(measures, room):
+            half = -(-len(names) // 2)
+            text = "\n".join(" · ".join(line) for line in (names[:half], names[half:]) if line)
+            ax.annotate(text, (last, row), (9, 0), textcoords="offset points", va="center", size=9, color=INK)
     ax.axvline(0, color=GREY, lw=1)
     ax.set(yticks=range(len(groups)), yticklabels=list(groups), xlabel=label)
     ax.set_ylim(len(groups) - 0.5, -0.5)
     ax.tick_params(axis="y", length=0, labelsize=10)
     ax.grid(axis="x", alpha=0.25, color=GREY)
     return fig
+
+
+def _close_together(measures: Mapping[str, float], room: float) -> list[tuple[list[str], float]]:
+    """Return the names of neighbours less than `room` apart, by rising value, and the value of the last of them."""
+    found: list[tuple[list[str], float]] = []
+    for name, value in sorted(measures.items(), key=lambda measure: measure[1]):
+        near = bool(found) and value - found[-1][1] < room
+        names, _ = found.pop() if near else ([], 0.0)
+        found.append(([*names, name], value))
+    return found
 
 
 def by_seed(values: Mapping[str, Sequence[float]], label: str, chance: float) -> Figure:
