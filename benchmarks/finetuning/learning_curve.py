@@ -37,7 +37,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.finetuning.storyworld import line
+from benchmarks.tables import head, line, spread
 from bertlab.cli.finetune import Finetune, enough_steps, recipe_of
 from bertlab.cli.shared.examples import Sets
 from bertlab.cli.shared.tuning import untrained
@@ -244,11 +244,8 @@ def table(curves: dict[Key, float]) -> list[str]:
     for model, name in sorted({key[:2] for key in curves}):
         learners = by_learner(curves, model, name)
         sizes = sorted({size for runs in learners.values() for size in runs})
-        rows += ["", line([f"{name} ({model})", *(f"{size:,} labels" for size in sizes)])]
-        rows.append(line(["---"] * (1 + len(sizes))))
-        rows += [
-            line([learner, *(in_words(runs.get(size, [])) for size in sizes)]) for learner, runs in learners.items()
-        ]
+        rows += ["", head([f"{name} ({model})", *(f"{size:,} labels" for size in sizes)])]
+        rows += [line([learner, *(spread(runs.get(size, [])) for size in sizes)]) for learner, runs in learners.items()]
     return rows
 
 
@@ -258,14 +255,6 @@ def draw(curves: dict[Key, float], folder: Path) -> None:
         picture = labels_needed(by_learner(curves, model, name), chance=0.5)
         picture.savefig(file := io.BytesIO(), dpi=100, bbox_inches="tight")
         (folder / f"learning-curve-{name}.png").write_bytes(reduced(file.getvalue()))
-
-
-def in_words(accuracies: Sequence[float]) -> str:
-    """Return the mean of the seeds, with the least and the greatest."""
-    if not accuracies:
-        return ""
-    spread = f" ({min(accuracies):.3f} to {max(accuracies):.3f})" if len(accuracies) > 1 else ""
-    return f"{fmean(accuracies):.3f}{spread}"
 
 
 def main() -> None:

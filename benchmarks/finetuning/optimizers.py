@@ -21,17 +21,17 @@ import random
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
 from itertools import pairwise, product
 from pathlib import Path
-from statistics import fmean, median
+from statistics import median
 from typing import Any
 
 import torch
 
 from benchmarks.finetuning.real import REAL
-from benchmarks.finetuning.storyworld import TASKS, line
+from benchmarks.finetuning.storyworld import TASKS
+from benchmarks.tables import head, line, spread
 from bertlab.cli.finetune import Finetune, recipe_of
 from bertlab.cli.shared.examples import Sets, world_sets
 from bertlab.training.engine.optim import Optimization
@@ -133,21 +133,16 @@ def table(found: dict[Setting, list[float]]) -> list[str]:
     for s, (measure, *_) in found.items():
         cells[Path(s.model).name, s.optimizer, s.rate, s.set].append(measure)
     sets = sorted({key[3] for key in cells})
-    rows = [line(["model", "optimizer", "rate", *sets]), line(["---"] * (3 + len(sets)))]
+    rows = [head(["model", "optimizer", "rate", *sets])]
     for model, optimizer, rate in sorted({key[:3] for key in cells}):
-        values = [in_words(cells.get((model, optimizer, rate, one), [])) for one in sets]
+        values = [spread(cells.get((model, optimizer, rate, one), [])) for one in sets]
         rows.append(line([model, optimizer, f"{rate:g}", *values]))
     return rows
 
 
-def in_words(values: Sequence[float]) -> str:
-    spread = f" ({min(values):.3f} to {max(values):.3f})" if len(values) > 1 else ""
-    return f"{fmean(values):.3f}{spread}" if values else ""
-
-
 def step_times(options: argparse.Namespace) -> list[str]:
     """Lines of a Markdown table: median seconds of a step, by turns of the optimizers."""
-    rows = [line(["model", "set", *(f"{name}, s a step" for name in RATES)]), line(["---"] * (2 + len(RATES)))]
+    rows = [head(["model", "set", *(f"{name}, s a step" for name in RATES)])]
     for model, one in product(options.models, options.sets):
         taken: dict[str, list[float]] = {name: [] for name in RATES}
         for _, name in product(range(options.rounds), RATES):

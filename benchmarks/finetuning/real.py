@@ -36,7 +36,8 @@ import torch
 
 from benchmarks.finetuning import with_trainer
 from benchmarks.finetuning.linear_baselines import word_measures
-from benchmarks.finetuning.storyworld import line, task_of
+from benchmarks.finetuning.storyworld import task_of
+from benchmarks.tables import head, line, with_ratios
 from bertlab.cli.finetune import Finetune, recipe_of
 from bertlab.cli.shared.examples import Sets
 from bertlab.cli.shared.messages import say
@@ -193,7 +194,7 @@ def learners(run: Run) -> dict[str, Callable[[], list[str]]]:
 
 
 def quality(runs: Iterable[Run], ours: bool) -> None:
-    print(line(HEAD), line(["---"] * len(HEAD)), sep="\n")
+    print(head(HEAD))
     for run in runs:
         sizes = " / ".join(f"{len(part):,}" for part in (run.sets.train, run.sets.dev, run.sets.test))
         for name, learn in learners(run).items():
@@ -205,11 +206,11 @@ def quality(runs: Iterable[Run], ours: bool) -> None:
 
 
 def speed(runs: Sequence[Run], rounds: int, steps: int) -> None:
-    print(line(RACE_HEAD), line(["---"] * len(RACE_HEAD)), sep="\n")
+    print(head(RACE_HEAD))
     for run in runs:
         say(f"{run.name}: {rounds} rounds of {steps} steps ...")
         rates = with_trainer.race(run.ours, run.adamw, run.task, run.sets.train, rounds, steps)
-        for row in with_trainer.race_rows(rates):
+        for row in with_ratios(rates, ",.0f"):
             print(line([run.name, *row]), flush=True)
     print()
 

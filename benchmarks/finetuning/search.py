@@ -16,6 +16,7 @@ from pathlib import Path
 
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from benchmarks.tables import head, line
 from bertlab.evaluation.search import Question, answer_ranks, read_questions
 from bertlab.model import BertForSentenceEmbedding
 from bertlab.search.ranking import Ranker, by_both, by_meaning, by_words
@@ -56,7 +57,7 @@ def row(name: str, questions: list[Question], units: list[Unit], ranker: Ranker)
     measures = score_ranks(ranks)
     shown = [f"{measures[key]:.2f}" for key in ("recall_at_1", "recall_at_5", "mrr")]
     missed = "; ".join(question.text for question, rank in zip(questions, ranks, strict=True) if rank > 5)
-    return f"| {' | '.join([name, *shown, f'{sum(rank <= 5 for rank in ranks)} of {len(ranks)}', missed])} |"
+    return line([name, *shown, f"{sum(rank <= 5 for rank in ranks)} of {len(ranks)}", missed])
 
 
 def main() -> None:
@@ -68,7 +69,7 @@ def main() -> None:
     arguments = parser.parse_args()
     questions, units = read_questions(arguments.questions), read_units(["pydoc"], progress=True)
     print(f"{len(questions)} questions to {len(units):,} functions\n")
-    print(f"| {' | '.join(HEAD)} |\n|{'---|' * len(HEAD)}")
+    print(head(HEAD))
     for name, ranker in rankers(units, arguments.model, arguments.raw, arguments.max_length).items():
         print(row(name, questions, units, ranker), flush=True)
 

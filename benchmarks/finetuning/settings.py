@@ -15,7 +15,7 @@ from statistics import fmean
 import torch
 
 from benchmarks.finetuning.learning_curve import READ, tuned
-from benchmarks.finetuning.storyworld import line
+from benchmarks.tables import head, line
 
 LABELS = (500, 2000)
 OTHERS = 1000  # texts to measure on
@@ -52,8 +52,7 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     pools = {name: READ[name](options.data)[0] for name in options.sets}
-    print(line(["", *(f"{name} {labels:,}" for name in pools for labels in options.labels)]))
-    print(line(["---"] * (1 + len(pools) * len(options.labels))))
+    print(head(["", *(f"{name} {labels:,}" for name in pools for labels in options.labels)]))
     for name in options.settings:
         found = [reached(options, pool, labels, name) for pool in pools.values() for labels in options.labels]
         print(line([name, *(f"{accuracy:.3f}" for accuracy in found)]), flush=True)

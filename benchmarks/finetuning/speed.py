@@ -18,7 +18,6 @@ to Trainer in the same precision is the median too, in brackets the least and th
 import argparse
 import json
 import pickle
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -33,7 +32,8 @@ import torch
 
 from benchmarks.finetuning import with_trainer
 from benchmarks.finetuning.real import prepare
-from benchmarks.finetuning.storyworld import line, task_of
+from benchmarks.finetuning.storyworld import task_of
+from benchmarks.tables import head, line, with_ratios
 from bertlab import BertConfig, BertForPreTraining, Tokenizer
 from bertlab.inputs.features import Feature
 from bertlab.model.cpu import keep_memory
@@ -117,17 +117,8 @@ def compare(name: str, options: argparse.Namespace, folder: Path) -> list[str]:
             for contestant in CONTESTANTS:
                 rate = in_a_process(contestant, start, precision, seed, options.steps)
                 rates.setdefault(contestant, []).append(rate)
-        lines += [line([name, precision, *row]) for row in with_ratios(rates)]
+        lines += [line([name, precision, *row]) for row in with_ratios(rates, ".2f")]
     return lines
-
-
-def with_ratios(rates: dict[str, list[float]]) -> Iterator[list[str]]:
-    """Median steps a second; times as fast as the first, the median, least and greatest of the rounds."""
-    first = next(iter(rates.values()))
-    for name, found in rates.items():
-        ratios = [rate / other for rate, other in zip(found, first, strict=True)]
-        spread = f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
-        yield [name, f"{statistics.median(found):.2f}", "" if found is first else spread]
 
 
 def arguments() -> argparse.Namespace:
@@ -150,7 +141,7 @@ def main() -> None:
         name, folder, precision, seed, steps = options.one
         print(json.dumps(one(name, Path(folder), precision, int(seed), int(steps))))
         return
-    print(line(HEAD), line(["---"] * len(HEAD)), sep="\n")
+    print(head(HEAD))
     with tempfile.TemporaryDirectory() as place:
         if options.size:
             options.model = random_model(options.size, Path(place) / "pretrained")

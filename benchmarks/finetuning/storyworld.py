@@ -21,6 +21,7 @@ from statistics import fmean
 
 import torch
 
+from benchmarks.tables import head, line
 from bertlab.cli.finetune import Finetune, recipe_of
 from bertlab.cli.shared.examples import Sets, world_sets
 from bertlab.cli.shared.tuning import untrained
@@ -101,10 +102,6 @@ def row(name: str, found: Sequence[Compared]) -> list[str]:
     return [name, find_task(name).family.best, *figures, f"{seconds:.0f}", f"{found[0].steps:,}"]
 
 
-def line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=TASKS)
@@ -113,7 +110,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, help="instead of seconds")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0])
     options = parser.parse_args()
-    print(line(HEAD), line(["---"] * len(HEAD)), sep="\n")
+    print(head(HEAD))
     for name in options.tasks:
         recipes = [recipe_of(Finetune(name, model=options.model, seed=seed)) for seed in options.seeds]
         steps = options.steps or steps_within(options.seconds, recipes[0])

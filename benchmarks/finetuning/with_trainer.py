@@ -1,6 +1,5 @@
 """transformers' Trainer on the rows that bertlab makes, from the same weights: what it learns and how fast."""
 
-import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -161,14 +160,3 @@ def full_batches(features: Sequence[Feature], size: int, count: int, seed: int) 
     """Of an epoch's batches so many, none of them shorter; after its end they come again."""
     full = [batch for batch in by_length(features, size, Random(seed)) if len(batch) == size]
     return [[features[number] for number in batch] for batch in islice(cycle(full), count)]
-
-
-def race_rows(rates: dict[str, list[float]]) -> list[list[str]]:
-    """Median examples a second; times as fast as the first, the median, least and greatest of the rounds."""
-    first = next(iter(rates.values()))
-    rows = []
-    for name, found in rates.items():
-        ratios = [rate / other for rate, other in zip(found, first, strict=True)]
-        spread = f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
-        rows.append([name, f"{statistics.median(found):,.0f}", "" if found is first else spread])
-    return rows

@@ -19,7 +19,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchmarks.finetuning.storyworld import line, untrained
+from benchmarks.finetuning.storyworld import untrained
+from benchmarks.tables import head, line
 from bertlab.cli.shared.messages import say
 from bertlab.config import BertConfig
 from bertlab.corpora.documents import read_sources
@@ -188,7 +189,7 @@ def main() -> None:
     print(
         f"{sizes} questions to learn from, to choose by, to measure on; {len(corpus.texts):,} texts for pretraining\n"
     )
-    print(line(HEAD), line(["---"] * len(HEAD)), sep="\n")
+    print(head(HEAD))
     for row in rows(corpus, options):
         print(line(row), flush=True)
 

@@ -32,8 +32,8 @@ from pathlib import Path
 
 import torch
 
-from benchmarks.finetuning.storyworld import line
 from benchmarks.speed.memory import memory
+from benchmarks.tables import head, line
 from bertlab import BertConfig, BertForSequenceClassification, BertForTokenClassification, Tokenizer
 from bertlab.corpora import storyworld
 from bertlab.corpora.examples import TextExample, TokenExample
@@ -231,7 +231,7 @@ def main() -> None:
     elif options.one:
         print(json.dumps(one(*options.one)))
     else:
-        print(line(HEAD), line(["---"] * len(HEAD)), sep="\n")
+        print(head(HEAD))
         for size in options.sizes:
             texts = read_texts(options.data, options.texts // FEWER.get(size, 1))
             print(*compare(size, options.task, texts, options.rounds), sep="\n", flush=True)

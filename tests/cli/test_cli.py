@@ -51,7 +51,7 @@ def place(tmp_path_factory) -> Path:
     write_storyworld("questions", place / "train.json", 12, 0, "train")
     write_storyworld("questions", place / "dev.json", 6, 0, "test")
     arguments = ("--text", "story.txt", "--out", "run", "--steps", 2, "--batch-size", 4, "--device", "cpu")
-    ok("pretrain", *arguments, cwd=place, run=process)
+    ok("pretrain", *arguments, cwd=place)
     return place
 
 

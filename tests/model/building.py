@@ -1,5 +1,6 @@
-"""What several tests of models share: the classes, small models in float64, gradients by name."""
+"""What several tests of models share: classes, variants, small models in float64, gradients by name."""
 
+import pytest
 import torch
 
 from bertlab import (
@@ -24,6 +25,14 @@ MODELS = [
     BertForMultipleChoice,
 ]
 HEADS = [BertForPreTraining, BertForMaskedLM, BertForQuestionAnswering]
+VARIANTS = {  # what later papers changed, each alone
+    "rotary": {"position_embedding_type": "rotary"},
+    "pre-norm": {"pre_norm": True},
+    "gated": {"gated_feed_forward": True},
+    "shared": {"shared_layers": True},
+}
+ALL = {name: value for one in VARIANTS.values() for name, value in one.items()}
+each_variant = pytest.mark.parametrize("fields", [*VARIANTS.values(), ALL], ids=[*VARIANTS, "all"])
 
 
 def build(kind, config):

@@ -12,7 +12,7 @@ from bertlab import BertConfig, BertForPreTraining, BertModel
 from bertlab.model import attend, encoder
 from bertlab.model.attend import Packing, Rows, choose_kernel
 from bertlab.model.cpu import Dropout
-from tests.model.building import build, gradients, masked_labels
+from tests.model.building import build, each_variant, gradients, masked_labels
 
 ROUGH = {"rtol": 0.05, "atol": 0.05}
 TOLERANCES = {"float64": {}, "float32": {}, "bfloat16": ROUGH, "autocast": ROUGH}
@@ -83,17 +83,8 @@ def test_each_kernel_is_the_plain_formula(kernel, packed, precision, training, c
     assert_same_values(model, *outputs, batch["attention_mask"], TOLERANCES[precision])
 
 
-VARIANTS = {
-    "rotary": {"position_embedding_type": "rotary"},
-    "pre-norm": {"pre_norm": True},
-    "gated": {"gated_feed_forward": True},
-    "shared": {"shared_layers": True},
-}
-ALL = {name: value for one in VARIANTS.values() for name, value in one.items()}
-
-
 @pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
-@pytest.mark.parametrize("fields", [*VARIANTS.values(), ALL], ids=[*VARIANTS, "all"])
+@each_variant
 @pytest.mark.parametrize("kernel", ["fused", "explicit", "nested", "checkpointed"])
 @pytest.mark.parametrize("packed", [False, True])
 def test_each_variant_with_each_kernel(kernel, packed, fields, config, batch, plainly, monkeypatch):

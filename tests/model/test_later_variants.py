@@ -11,19 +11,11 @@ from bertlab.config import VARIANTS
 from bertlab.model.attend import rotate
 from bertlab.model.summary import model_facts
 from bertlab.training.engine.throughput import encoder_operations
-from tests.model.building import MODELS, build
+from tests.model.building import ALL, MODELS, build, each_variant
 
 transformers = pytest.importorskip("transformers")
 
-EACH = {
-    "rotary": {"position_embedding_type": "rotary"},
-    "pre-norm": {"pre_norm": True},
-    "gated": {"gated_feed_forward": True},
-    "shared": {"shared_layers": True},
-}
-ALL = {name: value for one in EACH.values() for name, value in one.items()}
 SIZES = dict(vocab_size=61, hidden_size=24, num_hidden_layers=3, num_attention_heads=4, intermediate_size=40)
-each_variant = pytest.mark.parametrize("fields", [*EACH.values(), ALL], ids=[*EACH, "all"])
 
 
 def disturb(model):

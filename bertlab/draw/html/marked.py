@@ -56,10 +56,13 @@ def token_strip(tokens: Sequence[str], actions: Sequence[int], before: Sequence[
 def marked_passage(passage: str, start: int, end: int) -> str:
     """The passage with characters start to end marked; none when start == end."""
     if start >= end:
-        return f'{STYLE}<div class="passage" dir="auto">{escape(passage)}</div>'
+        return STYLE + _passage(escape(passage))
     head, span, tail = passage[:start], passage[start:end], passage[end:]
-    inside = f"{escape(head)}<mark>{escape(span)}</mark>{escape(tail)}"
-    return f'{STYLE}<div class="passage" dir="auto">{inside}</div>'
+    return STYLE + _passage(f"{escape(head)}<mark>{escape(span)}</mark>{escape(tail)}")
+
+
+def _passage(inside: str) -> str:
+    return f'<div class="passage" dir="auto">{inside}</div>'
 
 
 def shaded_passage(answer: Answer) -> str:
@@ -79,7 +82,7 @@ def shaded_passage(answer: Answer) -> str:
         parts += [escape(answer.passage[done:start]), _shaded_token(answer, position, start, end)]
         done = end
     before, after = escape(answer.passage[:begun]), escape(answer.passage[done:])
-    return f'{STYLE}<div class="passage" dir="auto"><i>{before}</i>{"".join(parts)}<i>{after}</i></div>'
+    return STYLE + _passage(f"<i>{before}</i>{''.join(parts)}<i>{after}</i>")
 
 
 def _shaded_token(answer: Answer, position: int, start: int, end: int) -> str:
@@ -96,8 +99,7 @@ def _shaded_token(answer: Answer, position: int, start: int, end: int) -> str:
 
 def changed_words(text: str, other: str) -> str:
     """Show the words of `text` above those of `other`; what the one has and the other has not is marked."""
-    lines = _own_words_marked(text, other), _own_words_marked(other, text)
-    return STYLE + "".join(f'<div class="passage" dir="auto">{line}</div>' for line in lines)
+    return STYLE + _passage(_own_words_marked(text, other)) + _passage(_own_words_marked(other, text))
 
 
 def gapped_sentence(text: str, other: str) -> str:
@@ -144,7 +146,7 @@ def attributed_text(text: str, spans: Sequence[tuple[int, int]], values: Sequenc
         parts.append(escape(text[done:start]))
         parts.append(f'<span title="{number}" style="background: {shade}">{escape(text[start:stop])}</span>')
         done = stop
-    return f'{STYLE}<div class="passage" dir="auto">{"".join(parts)}{escape(text[done:])}</div>'
+    return STYLE + _passage("".join(parts) + escape(text[done:]))
 
 
 def _strip(tokens: Sequence[str], parts: Sequence[str]) -> str:
@@ -168,7 +170,7 @@ def marked_names(
     for name in sorted([*names, *marks], key=lambda one: one.start):
         parts += [escape(text[done : name.start]), _marked_name(text, name, kinds, name in (*inside.values(), *marks))]
         done = name.stop
-    return f'{STYLE}<div class="passage" dir="auto">{"".join(parts)}{escape(text[done:])}</div>'
+    return STYLE + _passage("".join(parts) + escape(text[done:]))
 
 
 def _marked_name(text: str, name: Name, kinds: Sequence[str], unsure: bool) -> str:

@@ -9,7 +9,7 @@ passage, but with few words of the question.
 import random
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
 from bertlab.corpora.examples import QAExample
@@ -173,43 +173,31 @@ def _question(pattern: str, past: bool) -> re.Pattern:
     return re.compile(re.sub(r"\\\{(\w+)\\\}", lambda m: f"(?P<{m[1]}>{one_word.get(m[1], '.+')})", re.escape(text)))
 
 
-@dataclass(frozen=True)
-class Column:
-    """A column of a table of the lexicon."""
-
-    section: str
-    name: str
-    number: int = 0
-
-    def entries(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(row[self.number] for row in table(self.section, self.name)))
-
-
-COLUMNS = {
-    "shop": Column("shops", "goods"),
-    "seller": Column("shops", "goods", 1),
-    "vehicle": Column("travel", "vehicles"),
-    "stop": Column("travel", "vehicles", 2),
-    "job": Column("work", "jobs"),
-    "workplace": Column("work", "jobs", 1),
-    "tool": Column("work", "jobs", 2),
-    "place": Column("places", "outings"),
-    "brought": Column("places", "outings", 3),
-    "animal": Column("animals", "kinds"),
-    "pet_kind": Column("animals", "kinds"),
-    "young": Column("animals", "kinds", 2),
-    "food": Column("animals", "kinds", 4),
-    "home": Column("animals", "kinds", 5),
-    "look": Column("animals", "kinds", 6),
-    "club": Column("hobby", "kinds", 2),
-    "prize": Column("hobby", "kinds", 3),
-    "part": Column("body", "hurts"),
-    "remedy": Column("body", "hurts", 2),
-    "helper": Column("body", "hurts", 3),
-    "ground": Column("weather", "kinds", 1),
-    "wear": Column("weather", "kinds", 2),
-    "feeling": Column("mind", "feelings"),
-    "reason": Column("mind", "feelings", 1),
+COLUMNS = {  # of tables: section, name, number of the column
+    "shop": ("shops", "goods", 0),
+    "seller": ("shops", "goods", 1),
+    "vehicle": ("travel", "vehicles", 0),
+    "stop": ("travel", "vehicles", 2),
+    "job": ("work", "jobs", 0),
+    "workplace": ("work", "jobs", 1),
+    "tool": ("work", "jobs", 2),
+    "place": ("places", "outings", 0),
+    "brought": ("places", "outings", 3),
+    "animal": ("animals", "kinds", 0),
+    "pet_kind": ("animals", "kinds", 0),
+    "young": ("animals", "kinds", 2),
+    "food": ("animals", "kinds", 4),
+    "home": ("animals", "kinds", 5),
+    "look": ("animals", "kinds", 6),
+    "club": ("hobby", "kinds", 2),
+    "prize": ("hobby", "kinds", 3),
+    "part": ("body", "hurts", 0),
+    "remedy": ("body", "hurts", 2),
+    "helper": ("body", "hurts", 3),
+    "ground": ("weather", "kinds", 1),
+    "wear": ("weather", "kinds", 2),
+    "feeling": ("mind", "feelings", 0),
+    "reason": ("mind", "feelings", 1),
 }
 LISTS = {
     "topic": ("mind", "topics"),
@@ -242,7 +230,7 @@ def values() -> dict[str, tuple[str, ...]]:
         "who": names,
         "whom": names,
         "item": tuple(each for each in goods if " of " not in each and not each.startswith("dozen")),
-        **{slot: column.entries() for slot, column in COLUMNS.items()},
+        **{slot: tuple(dict.fromkeys(row[n] for row in table(*names))) for slot, (*names, n) in COLUMNS.items()},
         **{slot: words(*names) for slot, names in LISTS.items()},
         **{slot: tuple(name.title() for name in words(*names)) for slot, names in NAMES.items()},
     }
