@@ -36,7 +36,7 @@ def first_texts(examples: Examples, kind: str) -> dict[str, str]:
     before, offered = st.session_state.get(key), st.session_state.setdefault("offered", {})
     kept = before and all(st.session_state.get(field) == text for field, text in before.items())
     of_another = offered.get(st.session_state.get(field), kind) != kind
-    if (of_another or kept and before != texts) and not moved():
+    if (of_another or kept and before != texts) and not went_back():
         st.session_state.pop("other", None)
         st.session_state.update(texts)
         forget_positions()
@@ -117,7 +117,7 @@ def text_fields(examples: Examples, kind: str, prefix: str = "") -> tuple[str, s
     return text, pair.strip() or None
 
 
-def moved() -> bool:
+def went_back() -> bool:
     """Return whether this run follows Back or Forward: then the address decides every choice, as when a link opens."""
     context = get_script_run_ctx()
     return context is not None and context.is_history_navigation
@@ -125,13 +125,13 @@ def moved() -> bool:
 
 def unset(key: str) -> bool:
     """Return whether the address decides a choice: nobody has chosen yet, or the visitor went back to it."""
-    return key not in st.session_state or moved()
+    return key not in st.session_state or went_back()
 
 
 def link_value(key: str) -> str | None:
     """Return a value from the link that opened this session, or that Back restored; None once the page has run."""
     seen = st.session_state.setdefault("link_values_read", set())
-    if key in seen and not moved():
+    if key in seen and not went_back():
         return None
     seen.add(key)
     return st.query_params.get(key)

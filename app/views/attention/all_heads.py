@@ -102,7 +102,7 @@ def first_view() -> dict:
 
     It stays the same while the canvas is there, so the weights are sent only once.
     """
-    if state.moved():  # another canvas: the one before would report what was chosen since
+    if state.went_back():  # another canvas: the one before would report what was chosen since
         st.session_state.attention_moves = st.session_state.get("attention_moves", 0) + 1
         st.session_state.attention_view = linked_view()
     elif canvas_key() not in st.session_state or "attention_view" not in st.session_state:

@@ -46,7 +46,7 @@ def fields(examples: state.Examples) -> tuple[str, str, int]:
 def forget_version_of_another() -> None:
     """Empty the field for another version if its sentence was changed, here or on another page, and it was not."""
     text, other = st.session_state.get("played", ("", ""))
-    if text != st.session_state.get("text", text) and other == st.session_state.get("other") and not state.moved():
+    if text != st.session_state.get("text", text) and other == st.session_state.get("other") and not state.went_back():
         st.session_state.other = ""
 
 

@@ -74,17 +74,17 @@ def show_label(loaded: models.Loaded, labelled: LabelledText, key: str, text: st
     if not prediction.probabilities:
         st.metric("Predicted number", f"{prediction.label:.3f}")
         return
-    ranked, alike, doubt = verdict(loaded, prediction, text)
+    ranked, measured, doubt = verdict(loaded, prediction, text)
     with st.container(horizontal=True, gap="large", key=key):
         st.metric("Best guess" if doubt else "Likeliest class", plain(ranked[0][0]), width="content")
         st.metric("Its probability", percent(ranked[0][1]), width="content")
-        if alike and alike.wrong:  # "0%" would promise too much
-            st.metric("Wrong when this sure", percent(alike.wrong), width="content")
-    if alike:
-        st.caption(held_out(loaded, alike))
+        if measured and measured.wrong:  # "0%" would promise too much
+            st.metric("Wrong when this sure", percent(measured.wrong), width="content")
+    if measured:
+        st.caption(held_out(loaded, measured))
     if doubt:
         st.markdown(doubt)
-    if len(ranked) > 2 or alike is None:
+    if len(ranked) > 2 or measured is None:
         layout.show_shares(pd.DataFrame(ranked[:CLASSES], columns=["class", "probability"]), "probability")
 
 
@@ -95,16 +95,16 @@ def verdict(
     None if that says nothing of this text; and the doubt in words, "" if there is none."""
     ranked = sorted((prediction.probabilities or {}).items(), key=lambda item: -item[1])
     unlike = fit.mostly_unknown(loaded, text) or isinstance(prediction.label, tuple)
-    alike = None if unlike else when_as_sure(loaded.folder, ranked[0][1], text)
-    return ranked, alike, confidence.doubt(ranked, confidence.LABEL, alike.wrong if alike else 0)
+    measured = None if unlike else when_as_sure(loaded.folder, ranked[0][1], text)
+    return ranked, measured, confidence.doubt(ranked, confidence.LABEL, measured.wrong if measured else 0)
 
 
-def held_out(loaded: models.Loaded, alike: Bin) -> str:
+def held_out(loaded: models.Loaded, measured: Bin) -> str:
     """Say how often the model was wrong about held-out examples when it was as sure."""
-    wrong = f"{alike.count - alike.right:,}" if alike.wrong else "none"
-    texts = f"test texts of {alike.length}" if alike.length else "test texts"
+    wrong = f"{measured.count - measured.right:,}" if measured.wrong else "none"
+    texts = f"test texts of {measured.length}" if measured.length else "test texts"
     return (
-        f"Of {alike.count:,} {texts} about which **{plain(loaded.name)}** was as sure ({alike.between}), it got "
+        f"Of {measured.count:,} {texts} about which **{plain(loaded.name)}** was as sure ({measured.between}), it got "
         f"{wrong} wrong. They were of the kind it learned from; on yours it may be wrong more often."
     )
 
