@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from threading import Lock
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import streamlit as st
 
@@ -59,25 +59,32 @@ def rows(
 
 
 def rows_of(key: Key, begin: Callable[[], Iterator], total: int, draw: Callable[[list], None] | None = None) -> list:
-    """Return the rows of the iterator that `begin` makes, cached under `key`; otherwise as rows() does."""
-
-    def take_rows(bar: Bar) -> list:
-        """Compute what remains. Pressing Stop, or anything else, interrupts where the bar or the rows are drawn."""
-        work, picture, drawn, pause = bar.work, st.empty(), time.monotonic(), REDRAW
-        while work.advance():
-            bar(len(work.rows), total)
-            if draw and bar.shown and (start := time.monotonic()) - drawn > pause:
-                with picture.container():
-                    draw(work.rows)
-                drawn = time.monotonic()
-                pause = max(REDRAW, PAUSE_PER_PICTURE * (drawn - start))
-        picture.empty()
+    """Return the rows of the iterator that `begin` makes, cached under `key`."""
+    place, picture = st.empty(), st.empty()
+    if (kept := kept_result(key)) is not None:
+        return kept
+    work = begun(key, lambda: Work(begin()))
+    if work.stopped:
+        offer_to_continue(place, work, f"Stopped after {len(work.rows):,} of {total:,}.")
         return work.rows
+    with ended(key):
+        take_rows(work, total, Bar(place, work), picture, draw)
+    place.empty()
+    picture.empty()
+    keep_result(key, work.rows)
+    return work.rows
 
-    try:
-        return whole(key, take_rows, lambda: Work(begin()), total)
-    except layout.Stopped:
-        return begun(key).rows
+
+def take_rows(work: Work, total: int, bar: "Bar", picture, draw: Callable[[list], None] | None) -> None:
+    """Compute all remaining rows. Pressing Stop, or anything else, interrupts where the bar or the rows are drawn."""
+    drawn, pause = time.monotonic(), REDRAW
+    while work.advance():
+        bar(len(work.rows), total)
+        if draw and bar.shown and (start := time.monotonic()) - drawn > pause:
+            with picture.container():
+                draw(work.rows)
+            drawn = time.monotonic()
+            pause = max(REDRAW, PAUSE_PER_PICTURE * (drawn - start))
 
 
 def watched(function: Callable, loaded: models.Loaded, *arguments):
@@ -104,14 +111,13 @@ def waited(key: Key, make: Callable[[], Result], message: str) -> Result:
     return whole(key, wait_for)
 
 
-def whole(key: Key, make: Callable[["Bar"], Any], begin: Callable[[], Work] = Work, total: int = 0):
-    """Return make(bar), cached under `key`. Stop raises layout.Stopped, after "Stopped after so many of `total`"."""
+def whole(key: tuple[str, str, tuple], make: Callable[["Bar"], object]):
+    """Return make(bar), cached under `key`. Parts of it are of no use, so Stop raises layout.Stopped."""
     if (kept := kept_result(key)) is not None:
         return kept
-    place, work = st.empty(), begun(key, begin)
+    place, work = st.empty(), begun(key)
     if work.stopped:
-        done = f" after {len(work.rows):,} of {total:,}" if total else ""
-        offer_to_continue(place, work, f"Stopped{done}.")
+        offer_to_continue(place, work, "Stopped.")
         raise layout.Stopped
     with ended(key):
         result = make(Bar(place, work))
