@@ -14,7 +14,7 @@ from bertlab.draw.charts.attribution import attribution_bars, attribution_table
 from bertlab.explain.attribution import Attribution
 from bertlab.vocabulary import SPECIAL_TOKENS
 
-UNKNOWN = "[UNK]"  # the one special token that stands for a word
+UNKNOWN, MASK = "[UNK]", "[MASK]"  # the first is the one special token that stands for a word
 LABEL = "nats of the log-odds of the label, or for a predicted number that number"
 NOTICEABLE = 0.05  # nats; nobody would see the effect of less
 Contribution = tuple[str, float]  # a word for Markdown, and its attribution
@@ -83,4 +83,6 @@ def in_a_sentence(output: str, found: Attribution) -> str:
     word, value = min(contributions, key=lambda one: one[1])
     against = f"; {word} counts against it ({signed(value, '+.1f')})" if value <= -NOTICEABLE else ""
     verb = "contribute" if towards[1:] else "contributes"
-    return f"In this text, {' and '.join(towards)} {verb} most to {output}{against}."
+    gaps = [float(value) for token, value in zip(found.tokens, found.values, strict=True) if token == MASK]
+    beside = f" ([MASK] itself, which is no word: {signed(sum(gaps), '+.1f')}.)" if gaps else ""
+    return f"In this text, {' and '.join(towards)} {verb} most to {output}{against}.{beside}"

@@ -25,7 +25,7 @@ STYLE = """<style>
 [data-testid="stMetricValue"] { font-size: 1.5rem; }
 [data-testid="stMetricValue"] * { white-space: normal !important; overflow-wrap: anywhere; }
 [data-testid="stStatusWidget"] button { display: none; }
-.st-key-present { position: fixed; top: .75rem; right: 3.5rem; width: auto; z-index: 999991; }
+.st-key-present { position: absolute; top: .75rem; right: 3.5rem; width: auto; z-index: 999991; }
 .st-key-world p { text-align: start; }
 @media (min-width: 641px) {
   .st-key-shown:has(p) { margin-bottom: -2.6rem; translate: 0 .6rem; }
@@ -64,6 +64,7 @@ PRESENTED = """<style>
 [data-testid=stSidebar], [data-testid=stExpandSidebarButton] { display: none; }
 @media (min-width: 641px) { [data-testid=stMainBlockContainer] { zoom: 1.3; padding-bottom: 2rem; } }
 .st-key-shown, .st-key-lead, [class*=st-key-tools-] { display: none; }
+:has(.st-key-story) .st-key-example_choice { display: none; }
 </style>"""
 
 # In a presentation the arrow keys and those of a clicker step through the story that is followed, where they reveal

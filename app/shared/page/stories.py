@@ -69,7 +69,7 @@ def show_station(name: str, story: Story, number: int, page: str) -> None:
     station, count = story.stations[number - 1], len(story.stations)
     here = page == station.page
     title, ways = st.columns([2, 1], vertical_alignment="center")
-    title.markdown(f"**{station.title}** :gray[{story.title} · {number} of {count}]")
+    title.markdown(f"**{station.title}** :gray[{story.title} ·\u00a0{number}\u00a0of\u00a0{count}]")
     with ways.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="small"):
         if not here:
             link("Back to this station", address(name, story, number))

@@ -69,7 +69,7 @@ def choose_one(encoded: Encoded, positions: Sequence[int]) -> int:
     if len(positions) == 1:
         return 0
     key = gap_key(encoded, positions)
-    names = [context(encoded, position) for position in positions]
+    names = [context(encoded, position, positions) for position in positions]
     options = dict(format_func=names.__getitem__, required=True, persist_state="session")
     number = st.pills("Which gap", range(len(positions)), key=key, **options)
     state.share("gap", str(number + 1) if number else "")
@@ -103,17 +103,20 @@ def word_of(encoded: Encoded, position: int) -> range:
     return range(first, last + 1)
 
 
-def context(encoded: Encoded, position: int) -> str:
-    """Return a masked position with a few tokens to either side, for Markdown."""
+def context(encoded: Encoded, position: int, masked: Sequence[int]) -> str:
+    """Return a masked position with a few tokens to either side, for Markdown; of what is `masked` no word is given
+    away."""
     before = [i for i in words(encoded) if i < position]
     after = [i for i in words(encoded) if i > position]
+    hidden = {piece for one in masked for piece in word_of(encoded, one)}
     first, last = max(len(before) - NEAR, 0), NEAR
     while first > 0 and is_piece(encoded, before[first]):
         first -= 1
     while last < len(after) and is_piece(encoded, after[last]):
         last += 1
     left, right = (
-        plain(" ".join(encoded.tokens[i] for i in near).replace(" ##", "")) for near in (before[first:], after[:last])
+        plain(" ".join("▢" if i in hidden else encoded.tokens[i] for i in near).replace(" ##", ""))
+        for near in (before[first:], after[:last])
     )
     return f"{'… ' * (first > 0)}{left} **▢** {right}{' …' * (last < len(after))}"
 

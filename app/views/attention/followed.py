@@ -58,7 +58,7 @@ def choose(loaded: models.Loaded, text: str, pair: str | None) -> Followed | Non
     word = choose_word(own, encoded, positions, number)
     beside = [query for query in others if not query.loaded.random and can_follow(query, word, len(positions))]
     control = replace(own, loaded=models.control_of(loaded))
-    return Followed([own, *beside, control], number, word, mask.context(encoded, positions[number]))
+    return Followed([own, *beside, control], number, word, mask.context(encoded, positions[number], positions))
 
 
 def queries(

@@ -57,7 +57,7 @@ def show_card(loaded: models.Loaded, version: Version, found: WordGuesses, badge
     layout.show_chart(bars, in_words(found.fill))
     if found.word:
         st.markdown(standing(found, "" if found.word == version.truth else " (pink)"))
-    notes = [f"The hidden word, green: {plain(version.truth)}."] if version.truth else []
+    notes = [hidden_word(version.truth, found.with_word)] if version.truth else []
     if found.no_words >= SOME:
         notes.append(f"Punctuation and pieces that only continue a word: {percent(found.no_words)} together.")
     if not loaded.random:
@@ -65,6 +65,11 @@ def show_card(loaded: models.Loaded, version: Version, found: WordGuesses, badge
         p = percent(control.probabilities[0]).replace(" ", "\u00a0")
         notes.append(f"Control: random weights say “{plain(control.tokens[0])}” ({p}).")
     st.caption(" ".join(notes))
+
+
+def hidden_word(word: str, fill: Fill) -> str:
+    """Name the word that was hidden, and its bar, if it has one."""
+    return f"The hidden word{', green' if word in fill.tokens else ''}: {plain(word)}."
 
 
 def is_sure(fill: Fill) -> bool:

@@ -59,6 +59,8 @@ def show_lens(question: Question) -> None:
     ):
         st.markdown(f"{name} of “{plain(lens.answer)}”{note}")
         layout.show_chart(chart, f"{name} of {lens.answer} after each layer")
+    if not loaded.random:
+        st.caption(f"Grey: random weights and their own last answer, “{plain(control.answer)}”.")
     picture = alt.vconcat(grid, p, rank).resolve_scale(color="independent")
     cell = Cell()
     options = dict(position=lens.position, k=GUESSES, limit=loaded.limit)

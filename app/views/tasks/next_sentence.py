@@ -10,7 +10,6 @@ from app.shared.page.markdown import plain
 from app.shared.text import texts
 from bertlab.draw.charts.masking import verdict_bars, verdict_table
 from bertlab.draw.percent import percent
-from bertlab.errors import InputError
 from bertlab.explain.text import clean
 from bertlab.explain.words.next_sentence import NextSentence, both_orders
 
@@ -25,7 +24,8 @@ def show() -> None:
     state.example_pills("Try", examples)
     text, pair = state.text_fields(examples, "next sentence")
     if not clean(pair or ""):
-        raise InputError("there is no second text: write one beside the first")
+        st.info("There is no second text: write one beside the first.", icon=":material/edit:")
+        return
     judge, second = models.model_for("next sentence"), models.beside("next sentence")
     judges = {judge.name: judge} | ({second.name: second} if second else {})
     judges.setdefault(models.RANDOM, models.control_of(judge))

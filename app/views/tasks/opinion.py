@@ -11,7 +11,6 @@ from app.shared.page.markdown import plain
 from app.shared.text import fit, texts
 from app.views.tasks import fields
 from bertlab.draw.percent import percent
-from bertlab.errors import InputError
 from bertlab.evaluation.calibration import Bin, when_as_sure
 from bertlab.explain.attribution import attribute_text
 from bertlab.explain.labels import LabelledText, label_text
@@ -26,7 +25,8 @@ def show(task: str) -> None:
     if task == "pairs":
         text, pair, other = fields.texts(texts.PAIRS, task, pairs=True)
         if not clean(pair or ""):
-            raise InputError("there is no second text: write one beside the first")
+            st.info("There is no second text: write one beside the first.", icon=":material/edit:")
+            return
     else:
         text, pair, other = fields.texts(texts.chosen().opinions, task, pairs=origin(models.chosen()) is None)
     for loaded, ending in fields.models_for(task):

@@ -118,8 +118,9 @@ def show(place, run: TrainingRun) -> None:
         show_links(run, moment)
     else:
         st.caption("This run kept no snapshots. To keep some, train with `--set snapshot_steps=0,100,1000`.")
-        text, choose = f"Watch the snapshots of {STORYWORLD}", partial(st.session_state.update, run=STORYWORLD)
-        st.button(text, key="film", icon=":material/movie:", type="tertiary", on_click=choose)
+        text, film = f"Watch the snapshots of {STORYWORLD}", {"run": STORYWORLD, "training_tab": "A gap fills"}
+        press = partial(st.session_state.update, film)
+        st.button(text, key="film", icon=":material/movie:", type="tertiary", on_click=press)
     models.name_model(moment.source if moment else run.name)
     views, upload = views_of(run), models.upload_name(run.name)
     source = Path(upload).stem if upload else run.name  # what a notebook cell opens: of an upload a folder of its name
