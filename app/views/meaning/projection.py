@@ -25,13 +25,15 @@ MISLEADING = (
 def show(clouds: Sequence[Cloud]) -> None:
     number = picked(clouds[0].texts)
     charts, tables = [], []
-    for cloud, projected in layout.in_columns(list(zip(clouds, projections(clouds), strict=True))):
+    columns = st.columns(len(clouds), gap="medium")  # first, or a bar below would move them
+    for column, cloud, projected in zip(columns, clouds, projections(clouds), strict=True):
         table = projection_table(projected.points, cloud.texts.all_labels, cloud.texts.all_texts)
         near = [] if number is None else [index + 1 for index, _ in cloud.nearest(number - 1, NEAREST)]
         names = cloud.loaded.name, f"layer {cloud.layer}"
         charts.append(projection_scatter(table, projected.explained, *names, picked=number, near=near))
         tables.append(table.assign(model=cloud.loaded.name, layer=cloud.layer))
-        show_panel(cloud, charts[-1])  # the first is on its way while the next is made
+        with column:  # the first is on its way while the next is made
+            show_panel(cloud, charts[-1])
     caption(clouds[0])
     exports("embeddings", pd.concat(tables), code_of(clouds), alt.hconcat(*charts))
 
