@@ -11,8 +11,9 @@ STYLE = """<style>
 [data-testid="stMainBlockContainer"] { max-width: 1180px; padding: 1.8rem 3rem 5rem; }
 [data-testid="stMainBlockContainer"] [data-testid="stVerticalBlock"] { gap: .7rem; }
 [data-testid="stMainBlockContainer"] h1 { font-size: 1.8rem; padding: 0 0 .3rem; }
-[data-testid="stHeader"] { pointer-events: none; background: none; }
-[data-testid="stHeader"] button { pointer-events: auto; }
+[data-testid="stHeader"] { background: none; }
+[data-testid="stHeader"], [data-testid="stHeader"] * { pointer-events: none; }
+[data-testid="stHeader"] :is(button, button *) { pointer-events: auto; }
 .st-key-example_choice [data-testid="stButtonGroup"] { display: flex; align-items: center; gap: .8rem; }
 .st-key-example_choice [data-testid="stWidgetLabel"] { flex: none; }
 .st-key-example_choice [data-testid="stButtonGroup"] > :last-child { min-width: 0; }
@@ -25,7 +26,7 @@ STYLE = """<style>
 [data-testid="stMetricValue"] { font-size: 1.5rem; }
 [data-testid="stMetricValue"] * { white-space: normal !important; overflow-wrap: anywhere; }
 [data-testid="stStatusWidget"] button { display: none; }
-.st-key-present { position: absolute; top: .75rem; right: 3.5rem; width: auto; z-index: 999991; }
+.st-key-present { align-self: flex-end; width: auto; margin: -1.1rem 0 -1.1rem; z-index: 10; }
 .st-key-world p { text-align: start; }
 @media (min-width: 641px) {
   .st-key-shown:has(p) { margin-bottom: -2.6rem; translate: 0 .6rem; }
