@@ -84,7 +84,7 @@ def test_the_page_says_what_its_weights_cost(tab, live_site, site):
     assert all(f" {number}" in told for number in (figures["gaps"], *figures["right"].values()))
     losses = [sibling["loss"] for sibling in site_json["siblings"]]
     assert [loss["texts"] for loss in losses] == [4, 4, 4]
-    assert all(f"to {loss['same']} of 4 texts" in told and f"{loss['right']['8']:.1%}" in told for loss in losses)
+    assert all(f"answers {loss['same']} of 4 texts" in told and f"{loss['right']['8']:.1%}" in told for loss in losses)
 
 
 def test_every_example_is_answered_before_a_model_has_come(new_tab, live_site):

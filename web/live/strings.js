@@ -89,7 +89,7 @@ const en = {
   weights: ({ name, bytes, weights: { bits, gaps, right, same, difference } }) => (bits === 8
     ? `${name} has weights of 8 bits here, ${megabytes(bytes)} MB. It names ${right[8]} of ${gaps} hidden words; with its 16 bits in Python, ${right[16]}. The first guess is the same for ${same}, and its probability differs by at most ${percent(difference)}.`
     : `${name} has weights of 16 bits, ${megabytes(bytes)} MB: it names ${right[16]} of ${gaps} hidden words, with 8 bits only ${right[8]}.`),
-  siblingLoss: ({ name, loss: { texts, same, measure, right } }) => `${name} gives the same answer to ${same} of ${texts} texts as over the 16 bits: ${measure === "f1" ? "F1" : measure} ${percent(right[8])}, there ${percent(right[16])}.`,
+  siblingLoss: ({ name, loss: { texts, same, measure, right } }) => `${name} answers ${same} of ${texts} texts as with 16 bits (${measure === "f1" ? "F1" : measure} ${percent(right[8])}, with 16 bits ${percent(right[16])}).`,
   book: "The course",
   code: "The code of this page",
   picture: (name, layer, head) => `bertlab · ${name} · layer ${layer}, head ${head}`,
