@@ -201,7 +201,7 @@ def test_real_tasks_are_learned(real, real_data, monkeypatch, capsys):
 
 
 def test_the_learning_rate_is_that_which_ends_best(real, real_data, monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["", "--data", str(real_data), "--only", "wnut"])
+    monkeypatch.setattr(sys, "argv", ["", "--data", str(real_data), "--only", "wnut", "--model", "english-scratch"])
     run = real.prepare("wnut", real.arguments())
     monkeypatch.setattr(real, "last_evaluation", lambda run, recipe: -abs(recipe.optim.learning_rate - 5e-4))
     chosen = real.tuned(run, real.RATES)
@@ -230,7 +230,7 @@ def test_optimizers_are_compared_and_go_on_where_they_stopped(real_data, tmp_pat
     monkeypatch.setattr(module.torch, "set_num_threads", lambda count: None)
     results = tmp_path / "results.csv"
     argv = ["", "--data", str(real_data), "--models", "storyworld-tiny", "--sets", "mr", "--examples", "32"]
-    argv += ["--epochs", "1", "--results", str(results), "--muon", "2e-3", "--adamw"]
+    argv += ["--epochs", "1", "--results", str(results), "--muon", "2e-3", "--lora", "--adamw"]
     monkeypatch.setattr(sys, "argv", [*argv, "1e-4"])
     module.main()
     first = results.read_text().splitlines()

@@ -247,10 +247,9 @@ def check_recipe(folder: Path, recipe: "PretrainRecipe | FinetuneRecipe") -> Non
         raise InputError(f"{folder} was begun with another recipe ({'; '.join(changed)}): resume it with that")
 
 
-def dotted(fields: dict[str, Any]) -> dict[str, Any]:
+def dotted(fields: dict[str, Any], group: str = "") -> dict[str, Any]:
     """Return the fields of a recipe, and those of the records in it, as --set names them: optim.learning_rate."""
     found: dict[str, Any] = {}
     for name, value in fields.items():
-        inner = dotted(value) if isinstance(value, dict) else {"": value}
-        found |= {f"{name}.{field}".rstrip("."): one for field, one in inner.items()}
+        found |= dotted(value, f"{group}{name}.") if isinstance(value, dict) else {group + name: value}
     return found
