@@ -22,13 +22,13 @@ from pathlib import Path
 
 import torch
 
-from benchmarks.finetuning.reviews import write_reviews
+from benchmarks.finetuning.learning_curve import READ, Labelled
 from bertlab.__main__ import main as bertlab
 from bertlab.corpora.cloze import cloze_questions
 from bertlab.corpora.english.large import read_articles
 from bertlab.corpora.english.measured import measured_passages
 from bertlab.corpora.english.overlap import Overlap, Removed, without_overlap
-from bertlab.corpora.examples import QAExample, TokenExample
+from bertlab.corpora.examples import QAExample, TextExample, TokenExample
 from bertlab.corpora.labelled.conll import read_conll
 from bertlab.corpora.labelled.parts import keep_apart
 from bertlab.corpora.labelled.squad import read_squad, squad_text
@@ -52,14 +52,29 @@ from bertlab.training.run_settings import PretrainSettings
 OURS = Path(__file__).parents[1] / "english"
 # WNUT-17's; works and products are none
 KINDS = {"person": "PER", "location": "LOC", "corporation": "ORG", "group": "ORG"}
-OFTEN = {"imdb": 1, "mr": 2}  # a sentence of MR says less than a review
+OFTEN = {"imdb": 1, "mr": 6, "opinions": 12}  # a review of IMDB makes several rows, and there are many of them
+CHOSEN_BY = 500
+NAMES = {"neg": "negative", "pos": "positive"}
 CLOZES = 8000
 NO_ANSWER = 4  # one question of SQuAD in so many is also asked of another passage of its article
 
 
 def opinions(data: Path, out: Path) -> None:
-    """Film reviews: 2,000 of IMDB's test set and a tenth of MR to measure on, 500 of each to choose by."""
-    write_reviews(data, out, OFTEN)
+    """Film reviews of IMDB and MR, and opinions of other things in data/english: 2,000 of each set, or the topics kept
+    apart, to measure on, and 500 of each set of films to choose by."""
+    parts: dict[str, list[TextExample]] = {"train": [], "dev": []}
+    for name, read in READ.items():
+        known, test = map(labelled, read(OURS if name == "opinions" else data))
+        chosen_by = 0 if name == "opinions" else CHOSEN_BY
+        parts["dev"] += known[:chosen_by]
+        parts["train"] += known[chosen_by:] * OFTEN[name]
+        atomic_write(out / f"test-{name}.csv", csv_text(test))
+    for part, rows in parts.items():
+        atomic_write(out / f"{part}.csv", csv_text(random.Random(0).sample(rows, len(rows))))
+
+
+def labelled(rows: Labelled) -> list[TextExample]:
+    return [TextExample("", text, None, NAMES.get(label, label)) for text, label in rows]
 
 
 def names(data: Path, out: Path) -> None:
@@ -121,7 +136,7 @@ TEXTS: dict[str, Callable[[Path, Path], None]] = {
     "questions": questions,
 }
 FINETUNE = {
-    "sentiment": "sentence --train train.csv --dev dev.csv --test test-mr.csv --steps 1100 --max-length 128",
+    "sentiment": "sentence --train train.csv --dev dev.csv --test test-mr.csv --steps 1400 --max-length 128",
     "names": "token --train train.conll --dev dev.conll --test test.conll --epochs 4",
     "pairs": "pair --train train.csv --dev dev.csv --test test.csv --epochs 2",
     "questions": "qa --train train.json --dev dev.json --test test.json --epochs 2 --max-length 256",
