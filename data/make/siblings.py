@@ -221,7 +221,8 @@ def main() -> None:
         else:
             words = [str(folder / w) if "." in w else w for w in FINETUNE[name].split()]
             out = ["--out", str(options.out / f"english-{name}")]
-            bertlab(["finetune", *words, "--model", options.model, "--lora", "16", "--half", *out])
+            resume = ["--resume"] * options.resume
+            bertlab(["finetune", *words, "--model", options.model, "--lora", str(RANK), "--half", *resume, *out])
 
 
 if __name__ == "__main__":
