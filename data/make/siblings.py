@@ -34,12 +34,15 @@ from bertlab.corpora.labelled.parts import keep_apart
 from bertlab.corpora.labelled.squad import read_squad, squad_text
 from bertlab.corpora.labelled.tabular import read_table
 from bertlab.corpora.storyworld.export import conll_text, csv_text
+from bertlab.evaluation.calibration import CALIBRATION, as_json, bins
 from bertlab.evaluation.measures import evaluate_left_to_right, evaluate_pretraining
 from bertlab.inputs.masking import Masking
 from bertlab.inputs.store import TokenStore
 from bertlab.io.atomic import atomic_write
 from bertlab.model import BertForPreTraining
 from bertlab.model.lora import adapt
+from bertlab.tasks.base import Compared
+from bertlab.tasks.registry import open_task
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.batches import Documents, token_ids
 from bertlab.training.engine.optim import suited_optimization
@@ -175,6 +178,18 @@ def go_on(name: str, options: argparse.Namespace) -> None:
     print(json.dumps({recipe.name: known(made.model, tokenizer, options.english / "held-out.json")}))
 
 
+def sureness(model: Path, texts: Path) -> None:
+    """Print the accuracy on each set of opinions, and write how often the model is right when it is so sure, on all."""
+    opened, task = open_task(model)
+    compared: list[Compared] = []
+    for name in READ:
+        examples = list(read_table(texts / f"test-{name}.csv"))
+        found = task.compare(examples, list(task.predict(opened, examples)))
+        print(f"{name}: {sum(one.gold == one.predicted for one in found) / len(found):.3f} of {len(found):,} right")
+        compared += found
+    atomic_write(model / CALIBRATION, as_json(bins(compared)))
+
+
 def with_adapter(
     recipe: PretrainRecipe, tokenizer: Tokenizer, documents: Documents, *, opened: BertForPreTraining, name: str
 ) -> BertForPreTraining:
@@ -223,6 +238,8 @@ def main() -> None:
             out = ["--out", str(options.out / f"english-{name}")]
             resume = ["--resume"] * options.resume
             bertlab(["finetune", *words, "--model", options.model, "--lora", str(RANK), "--half", *resume, *out])
+            if name == "sentiment":
+                sureness(options.out / "english-sentiment", folder)
 
 
 if __name__ == "__main__":
