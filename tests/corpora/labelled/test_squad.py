@@ -98,6 +98,10 @@ BAD = {
     "nowhere": (question(answers=[{"text": "cat", "answer_start": 0}]), r"\(id q7\).*'cat' is not at"),
     "from the end": (question(answers=[{"text": "n.", "answer_start": -2}]), r"\(id q7\).*'n.' is not at"),
     "empty": (question(answers=[{"text": "", "answer_start": 0}]), r"\(id q7\).*'' is not at"),
+    "nothing that shows": (
+        question(answers=[{"text": " ", "answer_start": 3}]),
+        r"\(id q7\): the answer ' ' holds nothing",
+    ),
     "no question": (3, 'paragraph 1, question 1: "id"'),
     "a word for no": (question(is_impossible="False"), r'\(id q7\): "is_impossible" is missing or of the wrong type'),
     "a number for no": (question(is_impossible=0), r'\(id q7\): "is_impossible" is missing or of the wrong type'),
