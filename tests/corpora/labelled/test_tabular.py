@@ -14,7 +14,7 @@ from bertlab.cli.shared.examples import odd_labels
 from bertlab.corpora.examples import TextExample
 from bertlab.corpora.labelled.records import read_records
 from bertlab.corpora.labelled.tabular import read_table
-from bertlab.corpora.reading import Skipped
+from bertlab.corpora.reading import Skipped, is_blank
 from bertlab.errors import InputError
 from bertlab.tasks.sequence import SequenceTask
 from tests.conftest import tries
@@ -24,6 +24,10 @@ needs_shared = pytest.mark.skipif(
     not SHARED.exists(), reason="real data sets are not beside the clone (../shared/data)"
 )
 SEVERAL = "multi_label_classification"
+
+
+def shows(text: str) -> bool:
+    return not is_blank(text)
 
 
 def write(place: Path, name: str, *lines: str | dict) -> Path:
@@ -359,7 +363,7 @@ def test_rows_come_one_by_one(tmp_path):
         next(rows)
 
 
-TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1).filter(str.strip)
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1).filter(shows)
 LABEL = TEXT.map(str.strip)
 ROWS = st.lists(st.tuples(TEXT, TEXT, LABEL), min_size=1, max_size=6)
 
@@ -377,7 +381,7 @@ def test_what_is_written_is_read(tmp_path_factory, rows):
         assert [(one.text, one.pair, one.label) for one in read_table(path)] == rows
 
 
-PLAIN = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\t\r\n"), min_size=1).filter(str.strip)
+PLAIN = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\t\r\n"), min_size=1).filter(shows)
 
 
 @tries(50)
