@@ -1,6 +1,7 @@
 """Predictions as plain rows, as the command line prints and writes them."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -114,10 +115,16 @@ def predict_file(
         task.batch_size = settings.batch_size
         as_text = file_format(task, model, out)
         options = files.reading(pairs=task.learned.pairs if task.learned else None, labelled=False)
-        examples = task.read_new(path, options)
-        predictions = named_predictions(opened, task, tqdm(examples, unit="example", delay=1))
+        examples, ids = task.read_new(path, options), Counter[str]()
+        predictions = named_predictions(opened, task, tqdm(examples, unit="example", delay=1), ids)
         count = atomic_lines(out, (as_text(identity, prediction) for identity, prediction in predictions))
-    return count, str(options.skipped or "")
+    return count, "; ".join(filter(None, [str(options.skipped or ""), repeated(ids)]))
+
+
+def repeated(ids: Counter[str]) -> str:
+    """Return in words which id several examples have; "" if each has its own."""
+    name, count = ids.most_common(1)[0] if ids else ("", 0)
+    return f"{count:,} examples have the id {name!r:.80}: go by the order of the lines" if count > 1 else ""
 
 
 def file_format(task: Task, model: str, out: Path) -> Callable[[str, Prediction], str]:
@@ -133,13 +140,16 @@ def json_line(identity: str, prediction: Prediction) -> str:
     return json.dumps({"id": identity, **prediction.as_row()}, ensure_ascii=False) + "\n"
 
 
-def named_predictions(model: PretrainedModel, task: Task, examples: Iterable) -> Iterator[tuple[str, Prediction]]:
-    """Yield (id, prediction) of each example, without keeping the examples."""
+def named_predictions(
+    model: PretrainedModel, task: Task, examples: Iterable, counts: Counter[str]
+) -> Iterator[tuple[str, Prediction]]:
+    """Yield (id, prediction) of each example, without keeping the examples; count the ids in `counts`."""
     ids: list[str] = []
 
     def noted() -> Iterator:
         for example in examples:
             ids.append(example.id)
+            counts[example.id] += 1
             yield example
 
     for prediction in task.predict(model, noted()):

@@ -29,6 +29,8 @@ DEFAULTS = {"lowercase": True, "strip_accents": None, "tokenize_chinese_chars": 
 AS_IT_STANDS = ("PreTrainedTokenizerFast", "TokenizersBackend")  # classes that take tokenizer.json without options
 # Classes that cut text as BERT's does and follow the options; each may have "Fast" behind it.
 BERTS = ("Bert", "DistilBert", "Electra", "MobileBert", "SqueezeBert", "LayoutLM", "Splinter")
+# Parts of the names of classes that cut text otherwise, whatever tokenizer.json says.
+OTHERS = ("Japanese", "Roberta", "tweet", "MPNet", "Funnel", "RoFormer", "Albert", "Deberta", "GPT", "XLM", "T5")
 PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")  # of tokenizer.json, beside the vocabulary
 NAMES = dict(zip(("pad_token", "unk_token", "cls_token", "sep_token", "mask_token"), SPECIAL_TOKENS, strict=True))
 STANDARD = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
@@ -66,6 +68,8 @@ def _read_file(path: Path, lowercase: bool) -> tokenizers.Tokenizer:
     if path.suffix == ".json":
         read = _read_backend(path)
         options = options if follows else _settings(read)
+        if config is not None and not follows:
+            _check_frame(read, path)
         vocab, added = read.get_vocab(with_added_tokens=False), list(read.get_added_tokens_decoder().items())
     else:
         vocab = {token: index for index, token in enumerate(_read_vocab(path))}
@@ -145,9 +149,27 @@ def _follows_options(config: dict[str, Any], path: Path) -> bool:
         return True
     if named in AS_IT_STANDS:
         return path.suffix != ".json"
-    if path.suffix != ".json" or "Japanese" in str(named):  # which splits words by a dictionary, whatever else is there
+    if path.suffix != ".json" or any(other in str(named) for other in OTHERS):
         raise InputError(f"{source}: tokenizer_class is {brief(named)}, which cuts text in another way than BERT's")
     return False
+
+
+def _check_frame(backend: tokenizers.Tokenizer, path: Path) -> None:
+    """Raise an InputError for a tokenizer that puts other tokens around a text or pair than [CLS] and [SEP], or other
+    segments."""
+    backend.no_truncation()
+    backend.no_padding()
+    for texts in (("a",), ("a", "b")):
+        wanted = [("[CLS]", 0)]
+        for segment, text in enumerate(texts):
+            pieces = backend.encode(text, add_special_tokens=False).tokens
+            wanted += [(token, segment) for token in (*pieces, "[SEP]")]
+        found = backend.encode(*texts)
+        if [*zip(found.tokens, found.type_ids, strict=True)] != wanted:
+            shown = brief(" ".join(found.tokens))
+            raise InputError(
+                f"{path}: post_processor makes {shown} of {' and '.join(texts)}, BERT's adds [CLS] and [SEP]"
+            )
 
 
 def _settings(backend: tokenizers.Tokenizer) -> dict[str, Any]:
@@ -188,8 +210,10 @@ def _older_names(path: Path, config: dict[str, Any]) -> tuple[set[str], dict[str
     """Return the names that make a token of added_tokens.json a special one, and the config with those of a map."""
     more = read_json(path) if present(path) else {}
     # transformers takes the map's list for later: a token of it is looked for in small letters too
-    first = config | {name: value for name, value in more.items() if name != "additional_special_tokens"}
-    return {token.content for token in _named_tokens(first, path)}, config | more
+    first = {name: value for name, value in more.items() if name != "additional_special_tokens"}
+    own = {name: value for name, value in config.items() if name not in first}
+    named = chain(_named_tokens(first, path), _named_tokens(own, path.with_name(CONFIG)))
+    return {token.content for token in named}, config | more
 
 
 def _further(config: dict[str, Any]) -> Any:

@@ -248,6 +248,13 @@ def test_columns_are_written_for_words_alone(models, tmp_path):
         predict_file(str(models / "sentence"), source, tmp_path / "said.conll", FileOptions())
 
 
+def test_an_id_that_several_examples_have_is_mentioned(models, tmp_path):
+    source = tmp_path / "a.jsonl"
+    source.write_text('{"id": 7, "text": "dog"}\n{"id": "7", "text": "cat"}\n{"id": 8, "text": "cat"}\n')
+    said = predict_file(str(models / "sentence"), source, tmp_path / "said.jsonl", FileOptions())
+    assert said == (3, "2 examples have the id '7': go by the order of the lines")
+
+
 def test_a_file_is_read_bit_by_bit_and_appears_whole(models, tmp_path):
     source, out = tmp_path / "a.jsonl", tmp_path / "said.jsonl"
     source.write_text("".join(json.dumps({"id": n, "text": f"dog {n}"}) + "\n" for n in range(1100)))

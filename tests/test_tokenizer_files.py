@@ -126,6 +126,27 @@ def test_what_else_tokenizer_json_says_is_not_followed(folder):
     assert ours.decode(plain.encode_batch(TEXTS)[0]) == "the cafe ran!"
 
 
+def test_a_tokenizer_json_as_it_stands_that_frames_texts_otherwise_is_refused(folder):
+    files(folder, True, tokenizer_config={"tokenizer_class": "PreTrainedTokenizerFast"})
+    path = folder / "tokenizer.json"
+    values = json.loads(path.read_text())
+    path.write_text(json.dumps(values | {"post_processor": None}))
+    with pytest.raises(InputError, match=r"tokenizer.json: post_processor makes '\[UNK\]' of a, BERT's adds \[CLS\]"):
+        Tokenizer.from_pretrained(folder)
+
+
+def test_a_class_of_another_family_is_refused_whatever_tokenizer_json_says(folder):
+    files(folder, True, tokenizer_config={"tokenizer_class": "RobertaTokenizer"})
+    with pytest.raises(InputError, match="tokenizer_class is 'RobertaTokenizer', which cuts text in another way"):
+        Tokenizer.from_pretrained(folder)
+
+
+def test_a_special_token_of_another_name_is_found_where_it_stands(folder):
+    files(folder, True, tokenizer_config={"mask_token": "<mask>"})
+    with pytest.raises(InputError, match=r"tokenizer_config.json: mask_token is '<mask>', BERT's is \[MASK\]"):
+        Tokenizer.from_pretrained(folder)
+
+
 SUBJ = {"content": "[SUBJ]", "lstrip": False, "rstrip": False, "normalized": False, "single_word": False}
 NEW = len(WORDS)
 LOWER = {"do_lower_case": True}

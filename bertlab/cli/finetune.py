@@ -148,6 +148,8 @@ def recipe_of(command: Finetune) -> "FinetuneRecipe":
             f"--siamese: {command.task} sees both texts at once; the task that encodes each alone is match"
         )
     check_above_zero(command, ("steps", "lora"))
+    if command.steps and command.epochs:
+        raise InputError("--steps: is instead of --epochs; give one of them")
     if command.grid and (given := tried_by_grid(command)):
         raise InputError(f"--grid tries values of its own: leave out {given[0]}")
     task, own = find_task(command.task), bool(command.train or command.dataset)

@@ -1,6 +1,7 @@
 """Text files of any encoding, and rows that cannot be used."""
 
 import codecs
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -18,6 +19,8 @@ LONGEST_LINE = 10_000_000  # characters
 BEGINNING = 4096  # characters that show whether a file is text
 LONGEST_TEXT = 1_000_000  # characters of one example; what a model reads of it is a few thousand
 SAMPLE_LINES, SAMPLE_BYTES = 200, 100_000  # by which an encoding is guessed
+
+UNSEEN = frozenset("Cc Cf Co Zs Zl Zp Mn Mc Me".split())  # kinds of characters
 
 Row = TypeVar("Row")
 Example = TypeVar("Example")
@@ -83,7 +86,15 @@ def check_text(text: object, where: str) -> str:
         raise InputError(f"{where} holds a NUL character; is the file UTF-16? then give --encoding utf-16-le")
     if SURROGATE.search(text):
         raise InputError(f"{where} holds half of a surrogate pair (broken Unicode)")
+    if is_blank(text):
+        raise InputError(f"{where} is empty but for characters that do not show: {ascii(text):.40}")
     return text
+
+
+def is_blank(text: str) -> bool:
+    """Return whether nothing of a text shows: it holds blanks, control characters, zero-width ones, or marks without a
+    letter. A tokenizer finds no token in it."""
+    return all(unicodedata.category(letter) in UNSEEN for letter in text)
 
 
 def read_text(path: Path, encoding: str = "utf-8", *, option: bool = True) -> str:

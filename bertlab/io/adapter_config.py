@@ -35,6 +35,7 @@ READ = {
     "exclude_modules": list[str] | str | None,
     "task_type": str | None,
     "auto_mapping": dict[str, str] | None,
+    "modules_to_save": list[str] | None,
 }
 NEEDED = ("base_model_name_or_path", "r", "lora_alpha")
 # Ways to begin that leave the base as it is. Others, such as PiSSA, take from the base what they put into the adapter.
@@ -42,7 +43,7 @@ BEGINNINGS = (True, False, "gaussian", "orthogonal", "eva")
 FIXED = {"peft_type": ("LORA",), "bias": ("none",), "init_lora_weights": BEGINNINGS}
 # What cannot change the computation: the tensors show which modules they belong to, and no dropout is left.
 UNUSED = frozenset(
-    "peft_version inference_mode lora_dropout modules_to_save layers_pattern loftq_config eva_config megatron_core "
+    "peft_version inference_mode lora_dropout layers_pattern loftq_config eva_config megatron_core "
     "qalora_group_size".split()
 )
 
@@ -105,7 +106,10 @@ def adapted_config(folder: Path) -> dict[str, Any]:
 
 
 def _rows(path: Path, name: str) -> int | None:
-    """Return the number of rows of a tensor in a safetensors file, by its header; None where it has no such tensor."""
+    """Return the number of rows of a tensor in a safetensors file, by its header; None where it has no such tensor, or
+    where there is no such file."""
+    if not present(path):
+        return None
     check_file(path)
     try:
         with safe_open(path, framework="np") as file:

@@ -21,7 +21,7 @@ SMALL_FILES = [
     "adapter_config.json",
     "adapter_model.safetensors",  # small beside any model
     "modules.json",
-    "sentence_bert_config.json",
+    "sentence_*_config.json",
     "config_sentence_transformers.json",
     "?_*/config.json",
     "vocab.txt",

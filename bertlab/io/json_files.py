@@ -106,7 +106,7 @@ def fits(value: Any, kind: Any) -> bool:
     if origin in (list, tuple):
         return isinstance(value, list | tuple) and _fit_each(value, inner)
     if kind in (int, float):
-        return isinstance(value, (int, kind)) and not isinstance(value, bool) and not abs(value) >= MOST
+        return isinstance(value, (int, kind)) and not isinstance(value, bool) and abs(value) < MOST  # nan is not
     return isinstance(value, kind)
 
 

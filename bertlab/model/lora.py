@@ -23,7 +23,7 @@ from bertlab.errors import InputError, brief
 from bertlab.io.adapter_config import PREFIX, TASKS, base_of, read_adapter, scale_of
 from bertlab.io.files import check_file, expanded, present
 from bertlab.io.locate import ADAPTER, ADAPTER_WEIGHTS, is_adapter, locate
-from bertlab.model.parameter_names import ENCODER, TABLE, modern_name
+from bertlab.model.parameter_names import ENCODER, TABLE, WORDS, modern_name
 from bertlab.model.weights import Weights, check_floating, check_values, published_tensors, read_tensors, write_weights
 
 SCALE = 2  # alpha is so many times the rank: the same change for every rank at the same learning rate
@@ -187,6 +187,7 @@ class AdaptedWeights(Weights):
             else:
                 whole[name] = stored, tensor
         self._check_targets(path, fields, pairs)
+        self._check_saved(path, fields.get("modules_to_save") or [], whole)
         self.changes = {f"{module}.weight": self._change(path, module, pair) for module, pair in pairs.items()}
         self._replace(path, whole)
         self.size += check_file(path)
@@ -224,6 +225,20 @@ class AdaptedWeights(Weights):
                 raise InputError(f"{path}: {module}.lora_A.weight is missing, which {ADAPTER} promises")
         if not pairs:
             raise InputError(f"{path}: there is no change of LoRA in it; target_modules is {brief(targets)}")
+
+    def _check_saved(self, path: Path, saved: list[str], whole: Mapping[str, tuple[str, Tensor]]) -> None:
+        """Raise an InputError for a tensor of the base that modules_to_save names and the adapter does not bring, and
+        for one of the encoder that it brings unnamed, which peft would not read."""
+
+        def is_named(name: str) -> bool:
+            return any(f".{module}." in f".{name}" for module in saved)
+
+        for name in self.files:
+            if name not in whole and is_named(name):
+                raise InputError(f"{path}: {name} is missing, which {ADAPTER} promises in modules_to_save")
+        for name, (stored, _) in whole.items():
+            if name.startswith(ENCODER) and name != WORDS and not is_named(name):
+                raise InputError(f"{path}: {brief(stored)} is in none of the modules_to_save of {ADAPTER}")
 
     def _projections(self, layers: list[int] | None) -> Iterator[str]:
         """Yield the names of the base's layers that an adapter may change, of these or all encoder layers."""

@@ -50,6 +50,8 @@ PARTS = {  # what our modules are called in words
     "convolution": "word convolution",
     "crf": "CRF",
 }
+PUBLISHED = frozenset(theirs for names in TABLE.values() for theirs in names)
+BUFFERS = ("embeddings.position_ids", "embeddings.token_type_ids")
 TIED = "mlm.decoder.weight"
 ENCODER = ("embeddings.", "encoder.")  # what a checkpoint cannot lack
 WORDS, DECODER = "embeddings.word_embeddings.weight", "cls.predictions.decoder.weight"  # one matrix: tied weights
@@ -69,6 +71,13 @@ def published_names(name: str) -> list[str]:
     if key not in TABLE:
         raise InputError(f"{module}: a module of this name has no published name; add it to TABLE in {__name__}")
     return [f"{theirs.replace('*', layer)}.{leaf}" for theirs in TABLE[key]]
+
+
+def is_published(name: str) -> bool:
+    """Return whether a modern published name is that of a parameter in TABLE, of any layer, or of a buffer that older
+    files hold: the numbers 0, 1, 2, ... of the positions, and segments that are all 0."""
+    module, _, leaf = re.sub(r"\.\d+\.", ".*.", name, count=1).rpartition(".")
+    return f"{module}.{leaf}" in BUFFERS or (leaf in ("weight", "bias") and module in PUBLISHED)
 
 
 def modern_name(name: str) -> str:

@@ -29,9 +29,10 @@ from bertlab.model.pooling import Pooling, mean_over_tokens
 SCALE = 20.0  # of the cosines; Reimers and Gurevych's library has the same
 FORMAT = "sentence_transformers.models"
 MODULES = {"Transformer": "", "Pooling": "1_Pooling", "Normalize": "2_Normalize"}  # what it runs, each from its folder
+POOLING_FIELDS = {"pooling_mode", "word_embedding_dimension", "embedding_dimension", "include_prompt"}
 KINDS: tuple[Pooling, ...] = ("cls", "mean", "max")
 ENCODERS = (["Transformer", "Pooling"], ["Transformer", "Pooling", "Normalize"])  # the modules, in their order
-TRANSFORMER = "sentence_bert_config.json"
+TRANSFORMER = ("sentence_bert_config.json", "sentence_roberta_config.json", "sentence_distilbert_config.json")
 # What may stand in that file beside max_seq_length and do_lower_case: the last states of a text's tokens.
 LAST_STATES = {
     "transformer_task": "feature-extraction",
@@ -170,7 +171,7 @@ def own_pooling(folder: Path) -> OwnPooling | None:
     if (kinds := [_kind(module) for module in modules]) not in ENCODERS:
         known = "Transformer, Pooling and, if at all, Normalize"
         raise InputError(f"{path}: modules {brief(', '.join(kinds))}; vectors are made by {known}, in this order")
-    _check_prompt(home / "config_sentence_transformers.json")
+    _check_whole(home / "config_sentence_transformers.json")
     if len(folders) > 2:
         _check_fields(folders[2] / "config.json", WHOLE_TEXT)
     lower, length = _reading(folder)
@@ -198,6 +199,7 @@ def _pooling(path: Path) -> Pooling:
     for name, on in flags.items():
         if not isinstance(on, bool):
             raise InputError(f"{path}: {name} must be true or false, not {brief(on)}")
+    _check_fields(path, {name: config[name] for name in config.keys() & (POOLING_FIELDS | flags.keys())}, config)
     # "cls_token", "mean_tokens"; the mean where none is on
     named = [re.sub("_tokens?$", "", name.removeprefix("pooling_mode_")) for name, on in flags.items() if on]
     chosen = config.get("pooling_mode", named or ["mean"])
@@ -210,7 +212,8 @@ def _pooling(path: Path) -> Pooling:
 
 def _reading(folder: Path) -> tuple[bool, int | None]:
     """Return whether texts are lower-cased, and how many tokens of them are read."""
-    path, tokenizer = folder / TRANSFORMER, folder / "tokenizer_config.json"
+    paths, tokenizer = [folder / name for name in TRANSFORMER], folder / "tokenizer_config.json"
+    path = next(filter(present, paths), paths[0])
     config = read_json(path) if present(path) else {}
     lower, length = config.pop("do_lower_case", None) or False, config.pop("max_seq_length", None)
     if not isinstance(lower, bool):
@@ -235,9 +238,12 @@ def _check_fields(path: Path, known: dict[str, Any], config: dict[str, Any] | No
             raise InputError(f"{path}: {brief(name)} is {brief(value)}, which might change the vectors")
 
 
-def _check_prompt(path: Path) -> None:
-    """Raise an InputError for a text that sentence-transformers puts before each text unasked."""
+def _check_whole(path: Path) -> None:
+    """Raise an InputError for a model that is no encoder of texts, for vectors that are cut, and for a text that
+    sentence-transformers puts before each text unasked."""
     config = read_json(path) if present(path) else {}
+    known = {"model_type": "SentenceTransformer", "truncate_dim": None}
+    _check_fields(path, known, {name: config.get(name) for name in known})
     prompts, name = config.get("prompts"), config.get("default_prompt_name")
     if name is not None and (not isinstance(prompts, dict) or prompts.get(str(name)) != ""):
         raise InputError(f"{path}: default_prompt_name is {brief(name)}; bertlab puts no prompt before a text")

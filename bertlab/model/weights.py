@@ -24,9 +24,10 @@ from bertlab.errors import InputError, brief
 from bertlab.io.files import check_file, file_below, present
 from bertlab.io.json_files import read_json
 from bertlab.io.locate import ADAPTER_WEIGHTS
-from bertlab.model.parameter_names import DECODER, ENCODER, WORDS, modern_name, published_names
+from bertlab.model.parameter_names import DECODER, ENCODER, WORDS, is_published, modern_name, published_names
 
 ASKED = re.compile(r"GLOBAL (\S+)")  # what PyTorch says of a function that a pickle wants to call
+OTHER_PICKLE = "Unsupported operand"  # of one with a protocol that weights_only=True does not read
 
 
 def read_pickle(path: Path) -> dict[str, Tensor]:
@@ -47,6 +48,10 @@ def read_pickle(path: Path) -> dict[str, Tensor]:
             raise InputError(
                 f"{path}: refused, it wants to run code ({asked[1]}); plain tensors alone are read"
             ) from error
+        if OTHER_PICKLE in str(error):
+            advice = "save it with torch.save(state_dict, path), which writes protocol 2"
+            reason = "a pickle of a protocol that PyTorch does not read as plain tensors"
+            raise InputError(f"{path}: {reason}; {advice}") from error
         raise damaged(path, error) from error
     if not isinstance(stored, dict) or not all(isinstance(tensor, Tensor) for tensor in stored.values()):
         raise InputError(f"{path}: holds no plain table of tensors by name (a state_dict)")
@@ -153,8 +158,10 @@ def weights_file(folder: Path) -> Path | None:
 
 
 def same(one: Tensor, other: Tensor) -> bool:
-    """Return whether type, shape and values are equal. Published files hold the decoder's bias twice."""
-    return one.dtype == other.dtype and torch.equal(one, other)
+    """Return whether shape and values are equal, in the less precise of their types. Published files hold the
+    decoder's bias twice."""
+    coarse = min(one.dtype, other.dtype, key=lambda kind: kind.itemsize)
+    return torch.equal(one.to(coarse), other.to(coarse))
 
 
 def check_floating(path: Path, name: str, tensor: Tensor) -> None:
@@ -237,10 +244,11 @@ def read_index(path: Path) -> dict[Path, list[str]]:
 def check_layers(config: BertConfig, stored: Weights) -> None:
     """Raise an InputError, before anything is built, where config.json asks for layers that are not stored."""
     layers = (f"encoder.layer.{number}.attention.self.query.weight" for number in range(config.stored_layers))
-    for name in chain(["embeddings.word_embeddings.weight"], layers):
+    for name in chain([WORDS], layers):
         if name not in stored:
+            longer = next((f" (it holds {brief(other)})" for other in stored if other.endswith(f".{name}")), "")
             asked = f"config.json asks for {config.stored_layers:,} layers"
-            raise InputError(f"{stored.path}: tensor {name} is missing, {asked}")
+            raise InputError(f"{stored.path}: tensor {name} is missing{longer}, {asked}")
 
 
 def published_tensors(
@@ -285,6 +293,7 @@ def check_shapes(model: nn.Module, stored: Weights) -> None:
             elif theirs.startswith(ENCODER):
                 raise InputError(f"{stored.path}: tensor {theirs} is missing")
     _check_tied(model, stored)
+    _check_foreign(stored)
     wanted = chain.from_iterable(published_names(name) for name, _ in model.named_parameters())
     if stored.bytes_of(wanted) > stored.size:
         raise InputError(f"{stored.path}: tensors share their numbers; save each of them in full")
@@ -297,6 +306,15 @@ def _check_tied(model: nn.Module, stored: Weights) -> None:
         where, name = stored.files[DECODER]
         advice = "bertlab's head has tied weights alone; BertModel and the classifiers open without it"
         raise InputError(f"{where}: tensor {name} is not the word embeddings (untied weights): {advice}")
+
+
+def _check_foreign(stored: Weights) -> None:
+    """Raise an InputError for a tensor within the encoder that a BERT does not have, such as an adapter of its layers:
+    without it the encoder would compute something else. Layers behind those that config.json asks for are none."""
+    for name in stored:
+        if name.startswith(ENCODER) and not is_published(name):
+            path, theirs = stored.files[name]
+            raise InputError(f"{path}: tensor {brief(theirs)} is no part of a BERT, and its encoder would lack it")
 
 
 def _check_shape(name: str, wanted: tuple[int, ...], stored: Weights) -> None:

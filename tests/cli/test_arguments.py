@@ -16,6 +16,11 @@ WRONG = {
     "predict a --out b": "--out takes the predictions for a --file; those for one input are printed: leave it out",
     "predict a --file b --out c --model d": "--file holds the inputs: leave out text",
     "predict --question a --passage e --file b --out c --model d": "holds the inputs: leave out question and passage",
+    "predict a --model=": "--model: its value is empty; give one, or leave the option out",
+    "finetune sentence --set steps=2 --steps 3": "--set steps: is --steps, too; give one of them",
+    "finetune sentence --set pooling=cls --set pooling=mean": "--set pooling=mean: pooling is set twice; give it once",
+    "finetune sentence --steps 3 --epochs 1": "--steps: is instead of --epochs; give one of them",
+    "pretrain --learning-rate 1 --set optim.learning_rate=2": "--set learning_rate: is --learning-rate, too",
     "predict a b": "predict takes one text, in quotes: bertlab predict 'a b'",
     "predict a --top 3 b": "unrecognized options: b; see bertlab predict --help",
     "predict english how good": "bertlab predict 'how good' --model english, with [MASK] for the word that it is to",
@@ -41,6 +46,13 @@ def said(capsys, *arguments: str) -> str:
     assert left.value.code == 2 and printed.out == ""
     assert printed.err.startswith("bertlab: ") and printed.err.count("\n") == 1, printed.err
     return printed.err
+
+
+def test_a_variable_of_the_shell_that_is_not_set(capsys):
+    assert said(capsys, "predict", "a", "--model", "").startswith("bertlab: --model: its value is empty")
+    assert "--out: its value is empty" in said(capsys, "embed", "f.csv", "--out", "")
+    assert "the text is empty" in said(capsys, "predict", "--json", "")
+    assert "the passage is empty" in said(capsys, "predict", "--question", "a", "--passage", "")
 
 
 @pytest.mark.parametrize("line", WRONG)

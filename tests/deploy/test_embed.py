@@ -94,6 +94,12 @@ def test_no_vector_moves_up_whatever_the_file_is_called(name, tmp_path):
     assert list(embed.read_texts(tmp_path / name, None, "utf-8")) == ["Ruth ran.", "Mark slept."]
 
 
+def test_a_number_before_a_text_belongs_to_it(tmp_path):
+    lines = ["1 dog ran.", "1 dog slept.", "2 dogs ran.", "2 dogs slept."]
+    (tmp_path / "a.txt").write_text("\n".join(lines))
+    assert list(embed.read_texts(tmp_path / "a.txt", None, "utf-8")) == lines
+
+
 @pytest.mark.parametrize("name", BAD)
 def test_bad_input_leaves_no_file(name, tmp_path, capsys):
     content, out, part = BAD[name]

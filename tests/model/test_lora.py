@@ -38,6 +38,7 @@ KINDS = [
     BertForSentenceEmbedding,
 ]
 RANK = 2
+QUERY_BIAS = "base_model.model.bert.encoder.layer.1.attention.self.query.bias"
 QUERY_A = "base_model.model.bert.encoder.layer.1.attention.self.query.lora_A.weight"
 OUTPUTS = ("logits", "prediction_logits", "start_logits", "embeddings", "last_hidden_state")
 
@@ -240,6 +241,7 @@ def test_an_adapter_of_a_bundled_model(tmp_path):
         ({"bias": "all"}, ["bias is 'all'"]),
         ({"init_lora_weights": "pissa"}, ["init_lora_weights is 'pissa'"]),
         ({"r": 0}, ["r is 0"]),
+        ({"lora_alpha": float("nan")}, ["lora_alpha is nan", "a number"]),
         ({"r": "2"}, ["r is '2'", "a whole number"]),
         ({"lora_alpha": None}, ["lora_alpha is None"]),
         ({"base_model_name_or_path": None}, ["base_model_name_or_path is None"]),
@@ -264,6 +266,7 @@ CHANGES = {
     "lora_A.weight' changes no query, key, value or dense": lambda t: t.update(
         {QUERY_A.replace("query", "q_proj"): t[QUERY_A].clone()}
     ),
+    "query.bias' is in none of the modules_to_save": lambda t: t.update({QUERY_BIAS: torch.ones(24)}),
     "'strange.weight' is no tensor of LoRA": lambda t: t.update({"strange.weight": torch.ones(2)}),
     "classifier.weight is (2, 24), config.json asks for (3, 24)": lambda t: t.update(
         {"base_model.model.classifier.weight": torch.ones(2, 24)}
@@ -281,6 +284,13 @@ def test_a_head_that_is_missing_is_none_to_predict_with(folder):
     edit(folder, lambda t: [t.pop(name) for name in list(t) if "classifier" in name])
     with pytest.raises(InputError, match="no trained classifier"):
         BertForSequenceClassification.trained(folder)
+
+
+def test_a_head_that_is_promised_is_not_taken_from_the_base(folder, checkpoint, config):
+    """The base has a classifier of its own, which is another one."""
+    BertForSequenceClassification(config.changed(num_labels=3)).save_pretrained(checkpoint)
+    edit(folder, lambda t: [t.pop(name) for name in list(t) if "classifier" in name])
+    fails(folder, "classifier.bias is missing, which adapter_config.json promises in modules_to_save")
 
 
 def test_files_that_are_cut_short_or_missing(folder, checkpoint):

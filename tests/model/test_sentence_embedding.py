@@ -255,6 +255,10 @@ def test_the_pooling_lies_in_the_folder(path, words, folder):
         ("sentence_bert_config.json", {"transformer_task": "fill-mask"}, "'transformer_task' is 'fill-mask'"),
         ("sentence_bert_config.json", {"modality_config": {"text": {"method": "other"}}}, "might change the vectors"),
         ("sentence_bert_config.json", {"query_length": 32}, "'query_length' is 32"),
+        ("sentence_roberta_config.json", {"query_length": 32}, "sentence_roberta_config.json: 'query_length' is 32"),
+        ("1_Pooling/config.json", {"pooling_mode": "mean", "layer": 3}, "'layer' is 3, which might change the vectors"),
+        ("config_sentence_transformers.json", {"truncate_dim": 8}, "'truncate_dim' is 8"),
+        ("config_sentence_transformers.json", {"model_type": "CrossEncoder"}, "'model_type' is 'CrossEncoder'"),
         ("2_Normalize/config.json", {"module_input_name": "token_embeddings"}, "might change the vectors"),
         (
             "config_sentence_transformers.json",
@@ -264,6 +268,8 @@ def test_the_pooling_lies_in_the_folder(path, words, folder):
     ],
 )
 def test_another_computation_is_refused(name, fields, words, folder):
+    if name == "sentence_roberta_config.json":  # read where the usual one is not there
+        (folder / "sentence_bert_config.json").unlink(missing_ok=True)
     described(folder, name, **fields)
     with pytest.raises(InputError, match=re.escape(words)):
         own_pooling(folder)

@@ -156,6 +156,40 @@ def test_the_tied_matrix_under_the_decoders_name_alone(form, checkpoint):
         same(BertForPreTraining.from_pretrained(checkpoint), before)
 
 
+@pytest.mark.parametrize("kind", [torch.float16, torch.float64])
+def test_the_tied_matrix_twice_in_two_precisions(kind, checkpoint):
+    before = BertForPreTraining.from_pretrained(checkpoint)
+    reform(checkpoint, FORMS["shards"], lambda tensors: tensors | {DECODER: tensors[WORDS].to(kind)})
+    same(BertForPreTraining.from_pretrained(checkpoint), before)
+
+
+FOREIGN = {
+    "an adapter of a layer": "bert.encoder.layer.0.output.adapters.task.adapter_down.0.weight",
+    "LoRA that is not merged": QUERY.replace("weight", "lora_A.weight"),
+    "relative positions": "bert.encoder.layer.1.attention.self.distance_embedding.weight",
+    "a scale of quantised weights": QUERY + "_scale",
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN.values(), ids=FOREIGN)
+def test_a_tensor_of_the_encoder_that_no_bert_has_is_refused(name, checkpoint):
+    reform(checkpoint, FORMS["pickle"], lambda tensors: tensors | {name: torch.ones(2, 2)})
+    fails(checkpoint, PICKLE, name[:60], "is no part of a BERT")
+
+
+def test_layers_and_heads_beyond_those_asked_for_and_buffers_may_be_stored(checkpoint):
+    before = BertForPreTraining.from_pretrained(checkpoint)
+    more = {"bert.embeddings.position_ids": torch.arange(8)[None], "other.head.weight": torch.ones(2)}
+    further = QUERY.replace("layer.1", "layer.9")
+    reform(checkpoint, FORMS["pickle"], lambda tensors: tensors | more | {further: tensors[QUERY]})
+    same(BertForPreTraining.from_pretrained(checkpoint), before)
+
+
+def test_weights_under_a_longer_name_are_named(checkpoint):
+    reform(checkpoint, FORMS["pickle"], lambda tensors: {f"model.{name}": t for name, t in tensors.items()})
+    fails(checkpoint, "word_embeddings.weight is missing (it holds 'model.bert.embeddings.word_embeddings.weight')")
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_an_untied_decoder_is_refused_where_it_counts(form, checkpoint):
     reform(checkpoint, FORMS[form], lambda tensors: tensors | {DECODER: tensors[WORDS] + 1})
@@ -322,7 +356,7 @@ def test_a_pickle_that_runs_code_is_refused(form, checkpoint):
 def test_a_pickle_of_a_later_protocol_gives_no_advice_to_trust_it(checkpoint):
     (checkpoint / SAFE).unlink()
     (checkpoint / PICKLE).write_bytes(pickle.dumps({"evil": Runs(checkpoint / "trap")}))
-    fails(checkpoint, PICKLE, "damaged")
+    fails(checkpoint, PICKLE, "a protocol that PyTorch does not read as plain tensors")
     with pytest.raises(InputError) as caught:
         BertModel.from_pretrained(checkpoint)
     assert "weights_only" not in str(caught.value) and not (checkpoint / "trap").exists()

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import redirect_stderr
 from io import StringIO
-from itertools import chain, groupby, takewhile
+from itertools import chain, groupby, pairwise, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from bertlab.io.atomic import keep_apart
 COLOUR, RULE = re.compile(r"\x1b\[[0-9;]*m"), re.compile(" ?(?:─+|-+)")
 OPTION, HELP = re.compile(r" {5}(--[\w-]+)"), re.compile(r" +in (\S.*) --help")
 HELP_TEXT = " " * 9  # before what an option is for
+MAY_BE_EMPTY = ("--pair", "--choices", "--question", "--passage", "--json")  # texts, and what stands before one
 COMMANDS = "Available subcommands:"
 PLAINER = {  # what tyro says -> in words for its users
     r"no type matching (?:\{None\}\|)?(\S+) could be instantiated from": r"must be \1, not",
@@ -29,6 +30,8 @@ PLAINER = {  # what tyro says -> in words for its users
 
 def read_arguments(commands: Any, given: Sequence[str], prog: str, description: str | None = None) -> Any:
     """Return the command that the arguments name. InputError says in one line what is wrong with them."""
+    if empty := next((option for option, value in pairwise([*given, "-"]) if is_empty(option, value)), None):
+        raise InputError(f"{empty.rstrip('=')}: its value is empty; give one, or leave the option out")
     said = StringIO()
     try:
         with redirect_stderr(said):
@@ -40,6 +43,13 @@ def read_arguments(commands: Any, given: Sequence[str], prog: str, description: 
         raise InputError(_one_line(said.getvalue(), " ".join([prog, *names]))) from None
     keep_apart_of(command)
     return command
+
+
+def is_empty(option: str, value: str) -> bool:
+    """Return whether an option has the value "", as of a shell variable that is not set; a text may be empty, which
+    its reader says. Taken as it is, "" would be this folder, or the default."""
+    name = option.rstrip("=")
+    return name.startswith("--") and name not in MAY_BE_EMPTY and (option != name or value == "")
 
 
 def keep_apart_of(command: Any) -> None:

@@ -2,8 +2,9 @@
 
 import random
 import re
+import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -171,9 +172,29 @@ def odd_labels(examples: Sequence, family: type[Task]) -> str:
     split = ((label, SEPARATOR.split(label)) for label in counts)
     if joined := next((label for label, parts in split if len(parts) > 1 and counts.keys() >= {*parts}), ""):
         found.append(f"the label {joined!r} is one, though its parts are labels, too: several are separated by |")
+    found += looking_alike(counts)
     if "-" in counts and len(counts) > 2 and "+" not in counts:
         found.append("the label '-' is learned like the others, but SNLI and OCNLI mean by it that there is none")
     return f"{', '.join(found)}; --skip-label leaves rows out by their label" if found else ""
+
+
+def looking_alike(labels: Iterable[str]) -> list[str]:
+    """Return in words which two labels, if any, are probably meant to be one: they differ only in case, blanks, how
+    Unicode composes their letters or how a number is written."""
+    seen: dict[str, str] = {}
+    for label in labels:
+        if (other := seen.setdefault(plain_label(label), label)) != label:
+            return [f"the labels {ascii(other)} and {ascii(label)} are two, though they look alike"]
+    return []
+
+
+def plain_label(label: str) -> str:
+    """Return what two labels have in common that look alike."""
+    try:
+        return repr(float(label))
+    except ValueError:
+        letters = unicodedata.normalize("NFKC", label).casefold()
+        return "".join(letter for letter in letters if unicodedata.category(letter) not in ("Cf", "Zs"))
 
 
 def unread_text(examples: Sequence, recipe: FinetuneRecipe) -> Iterator[str]:

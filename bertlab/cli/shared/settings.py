@@ -45,6 +45,10 @@ def all_settings(command: Command) -> list[str]:
 def recipe_from(recipe: Recipe, command: Command, names: Sequence[str]) -> Recipe:
     """Return the recipe with the fields `names` and those of --set replaced, where the command gives them."""
     given = {name: value for name in names if (value := getattr(command, name)) is not None}
+    changed = {setting.partition("=")[0] for setting in all_settings(command)}
+    for name in given:
+        if {name, f"optim.{name}"} & changed:
+            raise InputError(f"--set {name}: is --{name.replace('_', '-')}, too; give one of them")
     rate = given.pop("learning_rate", None)
     if rate is not None and rate <= 0:
         raise InputError(f"--learning-rate {rate}: must be above 0")
@@ -95,7 +99,9 @@ def with_settings(recipe: Recipe, settings: Sequence[str]) -> Recipe:
             known = [f"{group}.{name}" for name in kinds] if group and kinds else _all(recipe)
             known.sort(key=lambda field: SequenceMatcher(None, path, field).ratio(), reverse=True)
             raise InputError(f"--set {setting}: write FIELD=VALUE, a field being one of {', '.join(known)}")
-        values.setdefault(group, {})[name] = _parse(kinds[name], text, setting)
+        if name in values.setdefault(group, {}):
+            raise InputError(f"--set {setting}: {path} is set twice; give it once")
+        values[group][name] = _parse(kinds[name], text, setting)
     own = values.pop("")
     nested = {group: replace(getattr(recipe, group), **changes) for group, changes in values.items()}
     return replace(recipe, **own, **nested)

@@ -25,6 +25,7 @@ FORM, UPOS, MISC = 1, 3, 9
 CONLL = (".conll", ".conllu", ".bio", ".iob", ".iob2")
 TABLES = (".csv", ".jsonl", ".json")
 UNSPACED_TEXT = re.compile(rf"[{UNSPACED}]{{8}}")  # longer than a word
+DECIMAL = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")  # a probability
 EMPTY = frozenset("_-*")  # what CoNLL formats write where a column holds nothing
 PEEK = 10_000  # lines that tell how a file is laid out
 
@@ -54,7 +55,12 @@ def read_conll(
     sentences = _sentences(path, encoding)
     first = _first(sentences)
     _check_columns(first, word_column, label_column if labelled else None, str(path))
-    tags.decide(_labels(first, label_column))
+    labels = _labels(first, label_column) if labelled else []
+    if labels and all(map(DECIMAL.fullmatch, labels)):
+        raise InputError(
+            f"{path}: column {label_column} holds numbers such as {labels[0]}, no labels; see --label-column"
+        )
+    tags.decide(labels)
 
     def read(lines: Sequence[Line]) -> TokenExample:
         rows = _of_words(_rows(lines, str(path)), word_column)

@@ -14,7 +14,7 @@ from bertlab.corpora.reading import LONGEST_TEXT
 SAMPLE_LINES, SAMPLE_CHARACTERS = 100, 100_000
 DELIMITERS = "\t,;|"
 LABEL_FIRST = re.compile(r'([^\s,;|"]+) +(\S.*)', re.DOTALL)  # as in "1 a fine film"
-WHOLE_NUMBER = re.compile(r"[+-]?\d+")
+FEW = re.compile(r"[+-]?\d{1,2}")  # numbers that may be labels; 2014 begins a sentence
 
 
 @dataclass(frozen=True)
@@ -74,13 +74,13 @@ def _usual(path: Path) -> str:
 
 
 def _labels_first(rows: Sequence[str], columns: Columns, path: Path) -> bool:
-    """Return whether each row is a label, a blank and a text. Labels repeat; they are whole numbers, or columns 0 and 1
-    are asked for as label and text."""
+    """Return whether each row is a label, a blank and a text. Labels repeat; they are whole numbers of one or two
+    digits, or columns 0 and 1 are asked for as label and text."""
     found = [match[1] for row in rows if (match := LABEL_FIRST.fullmatch(row))]
     if not rows or len(found) < len(rows) or 2 * len(set(found)) > len(found) or "\t" in rows[0]:
         return False
     asked = (columns.label, columns.text) == ("0", "1") and path.suffix.lower() != ".csv"
-    return asked or all(map(WHOLE_NUMBER.fullmatch, found))
+    return asked or all(map(FEW.fullmatch, found))
 
 
 def _dividing(rows: Sequence[str]) -> str:

@@ -47,7 +47,8 @@ def read_records(
     The delimiter is found from the first lines: tabs, which separate without quoting, or commas, semicolons and | as in
     CSV. The first line names the columns, unless `columns` are numbers: then they are called "0", "1", ... Lines that
     begin with a number of few ("1 a fine film") have the columns "label" and "text"; other lines without a delimiter
-    are the column "text"; blank ones are left out, but mistakes with `every_line`. InputError names the line where
+    are the column "text"; blank ones are left out. With `every_line` each such line is a text, and a blank one a
+    mistake. InputError names the line where
     something is wrong; with `skipped` such a row is left out and counted, unless it makes all later rows doubtful.
     """
     if path.suffix.lower() in JSON:
@@ -60,7 +61,7 @@ def read_records(
             yield from _table(path, lines, dialect, skipped)
         else:
             rows = _filled(path, lines) if every_line else enumerate(lines, start=1)
-            yield from _texts(path, rows, dialect.delimiter == " ", skipped)
+            yield from _texts(path, rows, dialect.delimiter == " " and not every_line, skipped)
 
 
 def _lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:
@@ -153,6 +154,10 @@ def _record(path: Path, names: list[str], dialect: Dialect, row: tuple[int, list
     """Return a row under the names. With tabs it may have cells behind these, or lack some that nobody asks for."""
     number, cells = row
     where = f"{path}, line {number}"
+    if dialect.header and cells == names and len(names) > 1:
+        raise InputError(
+            f"{where}: repeats the first line, the names of the columns; are two files joined? leave it out"
+        )
     if len(cells) != len(names) and dialect.delimiter != "\t":
         raise InputError(f"{where}: {len(cells)} columns, but the first line has {len(names)}")
     if dialect.header and len(cells) > len(names) and _is_quoted(cells):

@@ -7,7 +7,7 @@ from types import UnionType
 from typing import Any, NamedTuple
 
 from bertlab.corpora.examples import QAExample
-from bertlab.corpora.reading import Skipped, check_text, read_json_text, usable
+from bertlab.corpora.reading import Skipped, check_text, is_blank, read_json_text, usable
 from bertlab.errors import InputError
 from bertlab.io.json_files import parse_json
 
@@ -72,11 +72,13 @@ def _example(entry: dict, context: object, where: str, labelled: bool) -> QAExam
         return QAExample(identity, question, context, "", -1)
     first, *others = (_field(answer, "text", str, where) for answer in entry["answers"])
     start = _field(entry["answers"][0], "answer_start", int, where)
+    if first and is_blank(first):
+        raise InputError(f"{where}: the answer {ascii(first):.80} holds nothing that shows")
     if not first or start < 0 or not context.startswith(first, start):
         found = context.find(first) if first else -1
         hint = f" (it stands at {found})" if found >= 0 else ""
         raise InputError(f"{where}: the answer {first!r:.80} is not at character {start} of its context{hint}")
-    also_right = tuple(text for text in dict.fromkeys(others) if text not in ("", first))
+    also_right = tuple(text for text in dict.fromkeys(others) if text != first and not is_blank(text))
     return QAExample(identity, question, context, first, start, others=also_right)
 
 

@@ -87,7 +87,9 @@ def text_examples(records: Iterator[Record], source: str, options: ReadOptions) 
         raise InputError(f"{source}: no column holds the second texts; name it with --pair-column")
     if options.pairs is False and options.columns.pair is None:
         columns = replace(columns, pair=None)
-    read = partial(_text_example, columns=columns, problem=options.problem)
+    chosen = options.columns.text or options.pairs is not None or columns.pair
+    unread = None if chosen else TEXTS.get(columns.text or "")
+    read = partial(_text_example, columns=columns, problem=options.problem, unread=unread)
     several = options.problem == "multi_label_classification"
     yield from usable(_wanted(records, columns.label, options.skipped, several), read, options.skipped)
 
@@ -136,7 +138,10 @@ def _possible_labels(value: object, several: bool) -> set[str]:
     return {str(one).strip() for one in (value, _written(value), *(parts if isinstance(parts, list) else []))}
 
 
-def _text_example(record: Record, columns: Columns, problem: Problem) -> TextExample:
+def _text_example(record: Record, columns: Columns, problem: Problem, unread: str | None) -> TextExample:
+    """Return the example of a row. InputError: it has a second text, in the column `unread`, unlike the first row."""
+    if unread and record.values.get(unread) not in (None, ""):
+        raise InputError(f"{record.cell(unread)}: a second text, but the first row has none; all need one, or none")
     text = _text(record, columns.text)
     pair = None if columns.pair is None else _text(record, columns.pair)
     label = None if columns.label is None else _label(record, columns.label, problem)
@@ -172,12 +177,14 @@ def _class(value: object, where: str) -> str:
 def _written(value: object) -> str:
     """Return a value as text. Programs write a whole number also as 1.0."""
     text = str(value).strip()
-    return text.removesuffix(".0") if WHOLE.fullmatch(text) else text
+    text = text.removesuffix(".0") if WHOLE.fullmatch(text) else text
+    return "0" if text == "-0" else text
 
 
 def _number(value: object, where: str) -> float:
     try:
-        number = math.nan if isinstance(value, bool) else float(value)  # type: ignore[arg-type]  # anything else is the TypeError
+        no_number = isinstance(value, bool) or (isinstance(value, str) and "_" in value)  # Python's 1_0 is ten
+        number = math.nan if no_number else float(value)  # type: ignore[arg-type]  # anything else is the TypeError
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):

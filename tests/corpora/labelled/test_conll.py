@@ -92,6 +92,13 @@ def test_numbers_may_be_words(tmp_path):
     assert [one.words for one in read(tmp_path, text)] == [("1", "2"), ("0-1",), ("2.5",), ("Ash", "ran"), ("then",)]
 
 
+def test_a_column_of_probabilities_is_no_label_column(tmp_path):
+    text = "Ash\tB-PER\t0.9\nran\tO\t.75\n"
+    with pytest.raises(InputError, match=r"words.conll: column -1 holds numbers such as 0.9, no labels"):
+        read(tmp_path, text)
+    assert read(tmp_path, text, label_column=1)[0].labels == ("B-PER", "O")
+
+
 @pytest.mark.parametrize("mark", ["_", "-", "*"])
 def test_a_column_that_holds_nothing_is_no_label_column(tmp_path, mark):
     with pytest.raises(InputError, match=f"words.conll: column -1 holds no labels, only '[{mark}]'"):

@@ -14,7 +14,7 @@ from bertlab.cli.shared.examples import odd_labels
 from bertlab.corpora.examples import TextExample
 from bertlab.corpora.labelled.records import read_records
 from bertlab.corpora.labelled.tabular import read_table
-from bertlab.corpora.reading import Skipped
+from bertlab.corpora.reading import Skipped, is_blank
 from bertlab.errors import InputError
 from bertlab.tasks.sequence import SequenceTask
 from tests.conftest import tries
@@ -24,6 +24,10 @@ needs_shared = pytest.mark.skipif(
     not SHARED.exists(), reason="real data sets are not beside the clone (../shared/data)"
 )
 SEVERAL = "multi_label_classification"
+
+
+def shows(text: str) -> bool:
+    return not is_blank(text)
 
 
 def write(place: Path, name: str, *lines: str | dict) -> Path:
@@ -97,7 +101,10 @@ def test_a_label_a_blank_and_a_text(tmp_path):
         list(read_table(late))
 
 
-@pytest.mark.parametrize("lines", [["1 First.", "2 Second."], ["The one.", "The other.", "The one."]])
+YEARS = ["2014 was good.", "2014 was long.", "2015 was short.", "2015 was bad."]
+
+
+@pytest.mark.parametrize("lines", [["1 First.", "2 Second."], ["The one.", "The other.", "The one."], YEARS])
 def test_lines_that_begin_alike_are_texts(tmp_path, lines):
     assert [one.text for one in read_table(write(tmp_path, "a.txt", *lines), labelled=False)] == lines
 
@@ -173,6 +180,20 @@ def test_a_whole_number_is_one_class_however_it_is_written(tmp_path):
     assert [one.label for one in read_table(path)] == ["3", "3", "3.00"]
 
 
+def test_zero_below_zero_is_zero(tmp_path):
+    path = write(tmp_path, "a.csv", "text,label", "t,-0.0", "t,0", "t,-0")
+    assert {one.label for one in read_table(path)} == {"0"}
+
+
+@pytest.mark.parametrize(
+    "pair", [("Pos", "pos"), ("caf\u00e9", "cafe\u0301"), ("x\u200b", "x"), ("0.5", "0.50"), ("a b", "ab")]
+)
+def test_labels_that_look_alike_are_mentioned(tmp_path, pair):
+    path = write(tmp_path, "a.csv", "text,label", *[f"t,{label}" for label in (*pair, "other")] * 3)
+    said = odd_labels(list(read_table(path)), SequenceTask)
+    assert f"the labels {ascii(pair[0])} and {ascii(pair[1])} are two, though they look alike" in said
+
+
 def test_other_encodings(tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes("text,label\nIt’s café,pos\n".encode("cp1252"))
@@ -198,6 +219,19 @@ BAD_ROWS = {
         "a,one",
         {"problem": "regression"},
         "line 3: 'label' holds no number but 'one'",
+    ),
+    "Python's number": ("a.csv", [HEAD, "a,1"], "a,1_0", {"problem": "regression"}, "holds no number but '1_0'"),
+    "nothing that shows": (
+        "a.csv",
+        [HEAD, "a,b"],
+        "\u200b\u0301,b",
+        {},
+        "'text' is empty but for characters that do not",
+    ),
+    "two files joined": ("a.csv", [HEAD, "a,b"], HEAD, {}, "line 3: repeats the first line, the names of the columns"),
+    "a second text, late": (
+        *("a.jsonl", [{"text": "a", "label": "b"}], {"text": "a", "pair": "c", "label": "b"}),
+        *({}, "line 2: 'pair': a second text, but the first row has none"),
     ),
     "nan": ("a.csv", [HEAD, "a,1"], "a,nan", {"problem": "regression"}, "holds no number but 'nan'"),
     "a cell in quotes, cut at its tab": (
@@ -329,7 +363,7 @@ def test_rows_come_one_by_one(tmp_path):
         next(rows)
 
 
-TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1).filter(str.strip)
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1).filter(shows)
 LABEL = TEXT.map(str.strip)
 ROWS = st.lists(st.tuples(TEXT, TEXT, LABEL), min_size=1, max_size=6)
 
@@ -347,7 +381,7 @@ def test_what_is_written_is_read(tmp_path_factory, rows):
         assert [(one.text, one.pair, one.label) for one in read_table(path)] == rows
 
 
-PLAIN = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\t\r\n"), min_size=1).filter(str.strip)
+PLAIN = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\t\r\n"), min_size=1).filter(shows)
 
 
 @tries(50)
