@@ -15,7 +15,7 @@ from bertlab.explain.words.next_sentence import NextSentence, both_orders
 
 
 def show() -> None:
-    st.markdown(
+    st.container(key="intro").markdown(
         "In the second task of pretraining, **next sentence prediction** (NSP), BERT decides whether the second of "
         "two texts follows the first. In half of the pairs it does. In the other half, the *negatives*, the second "
         "text comes from elsewhere."
