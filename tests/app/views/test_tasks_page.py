@@ -74,7 +74,7 @@ def test_names_are_found_in_real_english():
     link = {"text": text, "two": "true", "other": f"{text} It was great."}
     assert "In the other version the class" in said(opened("tasks", **link))
     app = opened("tasks", **link, tasks_tab=NAMES)
-    assert fine(app) and "Model: **english-names**" in said(app)
+    assert fine(app) and "Model: **english-names** (english, fine-tuned)" in said(app)
     words = [option for pills in app.main.pills for option in pills.options]
     assert {"Barack", "Obama", "Hawaii"} <= set(words)
 
