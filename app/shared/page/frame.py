@@ -69,7 +69,7 @@ PRESENTED = """<style>
 [data-testid=stSidebar], [data-testid=stExpandSidebarButton] { display: none; }
 @media (min-width: 641px) {
   [data-testid=stMainBlockContainer] { zoom: 1.3; padding-bottom: 2rem; }
-  /* Streamlit draws a chart as wide as it measures its place, which is zoomed: narrow the place, and stretch the chart. */
+  /* Streamlit draws a chart as wide as it measures its place, which is zoomed: narrow that, and stretch the chart. */
   :has(> [data-testid=stVegaLiteChart].fit-x) { width: calc(100% / 1.3) !important; }
   [data-testid=stVegaLiteChart].fit-x svg { width: 130% !important; max-width: none !important; height: auto; }
 }
