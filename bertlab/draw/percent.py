@@ -11,3 +11,9 @@ def percent(p: float) -> str:
     if 0.995 <= p < 1:
         return "> 99%"
     return f"{100 * p:.{0 if p >= 0.0995 or p == 0 else 1}f}%"
+
+
+def probability(p: float) -> str:
+    """Return a probability on one line, as "p = 18%" or "p > 99%"."""
+    shown = percent(p)
+    return f"p {shown if shown[0] in '<>' else f'= {shown}'}".replace(" ", "\u00a0")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bertlab.draw.percent import percent
+from bertlab.draw.percent import percent, probability
 
 SHOWN = {0: "0%", 0.0002: "< 0.1%", 0.004: "0.4%", 0.01: "1.0%", 0.0994: "9.9%", 0.0996: "10%", 0.181: "18%"}
 SHOWN |= {0.994: "99%", 0.996: "> 99%", 0.99999: "> 99%", 1: "100%"}
@@ -22,3 +22,8 @@ def test_the_explorer_has_no_other_form():
     files = [*(ROOT / "app").rglob("*.py"), *(ROOT / "bertlab" / "draw" / "charts").glob("*.py")]
     for file in files:
         assert not re.search(r":\.\d%\}|format=\"\.[1-9]%\"", file.read_text(encoding="utf-8")), file
+
+
+def test_a_probability_reads_well_at_either_end():
+    said = [probability(p).replace("\u00a0", " ") for p in (0.18, 0.999, 0.0001)]
+    assert said == ["p = 18%", "p > 99%", "p < 0.1%"]

@@ -30,12 +30,12 @@ UPLOAD_HELP = (
 def show() -> None:
     """Show the whole bar. If a model cannot be opened, say why, and keep the one before it."""
     with st.sidebar:
+        aside = st.empty()  # above the field that names another model
         with layout.box():
             open_one(choose())
             choose_step()
             compare_with()
             show_facts(models.chosen())
-        aside = st.empty()
     for key in ("folder", "versus"):
         with st.empty():  # a question that was answered goes at once, not at the end of the run
             gate.ask(st.session_state.get(key) or st.query_params.get(key, ""))

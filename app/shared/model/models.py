@@ -195,7 +195,8 @@ def name_model(name: str, compared: bool = True) -> None:
     if "shown_models" not in st.session_state:  # no bar, as in a fragment
         return
     names, above, aside = st.session_state.shown_models
-    names.update({name: f"**{readable(name)}**"})
+    tuned = f" ({readable(chosen())}, fine-tuned)" if name != chosen() and origin(name) == chosen() else ""
+    names.update({name: f"**{readable(name)}**{tuned}"})
     versus = st.session_state.get("versus") or NOTHING
     beside = "" if versus == NOTHING or not compared else f", compared with **{readable(versus)}**"
     above.caption(f"Model: {' and '.join(names.values())}{beside}")

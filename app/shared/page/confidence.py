@@ -18,5 +18,10 @@ def doubt(ranked: list[tuple[str, float]], least: float, wrong: float = 0) -> st
     (_, p), *_ = ranked
     if p >= least and wrong <= 1 - least:
         return ""
-    named = [f"{percent(share)} “{plain(name)}”" for name, share in ranked[:2]]
-    return f"**Not sure**: {', next best '.join(named)}."
+    named = [f"{percent(share)} for “{plain(name)}”" for name, share in ranked[:2]]
+    rule = (
+        f"Below {percent(least)}"
+        if p < least
+        else f"As {percent(wrong)} of the test texts with as much probability were wrong"
+    )
+    return f"**Not sure**: {', then '.join(named)}. {rule}, the page calls it a guess."

@@ -26,6 +26,10 @@ STYLE = """<style>
 [data-testid="stMetricValue"] { font-size: 1.5rem; }
 [data-testid="stMetricValue"] * { white-space: normal !important; overflow-wrap: anywhere; }
 [data-testid="stStatusWidget"] button { display: none; }
+[data-testid="stFullScreenFrame"]:has([data-testid="stVegaLiteChart"]) [data-testid="stElementToolbar"] {
+  display: none;  /* it lies on what stands above a chart, and each view has a toolbar of its own */
+}
+[data-testid="stPopoverBody"]:has([data-testid="stDataFrame"]) { width: min(46rem, 94vw); }
 .st-key-present { align-self: flex-end; width: auto; margin: -1.1rem 0 -1.1rem; z-index: 10; }
 .st-key-world p { text-align: start; }
 @media (min-width: 641px) {
@@ -63,7 +67,29 @@ DARK = """<style>
 # Large type and no side bar, for a projector.
 PRESENTED = """<style>
 [data-testid=stSidebar], [data-testid=stExpandSidebarButton] { display: none; }
-@media (min-width: 641px) { [data-testid=stMainBlockContainer] { zoom: 1.3; padding-bottom: 2rem; } }
+@media (min-width: 641px) {
+  [data-testid=stMainBlockContainer] { zoom: 1.3; padding-bottom: 2rem; }
+  /* Streamlit draws a chart as wide as it measures its place, which is zoomed: narrow that, and stretch the chart. */
+  :has(> [data-testid=stVegaLiteChart].fit-x) { width: calc(100% / 1.3) !important; }
+  [data-testid=stVegaLiteChart].fit-x svg { width: 130% !important; max-width: none !important; height: auto; }
+}
+/* A story stands beside what it speaks of, with all of that in sight. */
+@media (min-width: 900px) {
+  [data-testid=stMainBlockContainer]:has(.st-key-story) {
+    max-width: none; padding: .4rem .6rem 2rem 14.6rem; --controls: none;
+  }
+  :has(> .st-key-story) { position: fixed; top: .8rem; left: .6rem; width: 13.4rem; }
+  .st-key-story { max-height: calc(100vh / 1.3 - 1.6rem); overflow-y: auto; }
+  .st-key-story [data-testid=stHorizontalBlock] { gap: .2rem .4rem; }
+  .st-key-story a.way { padding: .1rem .4rem; }
+  :has(.st-key-story) .st-key-two { display: none; }
+  :has(.st-key-story) [data-testid=stColumn] { min-width: 8rem; }
+  .st-key-story [data-testid=stColumn] { min-width: 100% !important; }
+  :has(.st-key-story) .st-key-present { margin: 0 1.6rem -1.8rem; }
+  :has(.st-key-story) h1 { font-size: 1rem !important; }
+  :has(.st-key-story) textarea { field-sizing: content; height: auto !important; min-height: 0; }
+  :has(.st-key-story) :is([data-testid=stTextArea], [data-testid=stTextInput]) label { display: none; }
+}
 .st-key-shown, .st-key-lead, [class*=st-key-tools-] { display: none; }
 :has(.st-key-story) .st-key-example_choice { display: none; }
 </style>"""

@@ -35,6 +35,11 @@ CHOICES: dict[str, tuple[str, str | bool]] = {
     "words": ("specials", False),
 }
 
+PLACE = ("layer", "head")
+OPENING = (
+    "Until you choose a head, you see the one that gives the largest share of its attention to the previous token, the "
+    "next one or the same word elsewhere. "
+)
 HEAD_START = (
     " The training of this model started from more than random weights: its recipe gave it sinusoidal positions, and "
     "lower heads that attend to similar tokens. So a pattern that the control lacks may have been there from the "
@@ -51,14 +56,17 @@ def show(loaded: models.Loaded, text: str, pair: str | None, version: str | None
     if version:
         both = [replace(heads, name=versions.short(text)), *both[1:], heads_of(loaded, version, pair)]
         both[-1] = replace(both[-1], name=versions.short(version))
-    first = first_view()
-    view = attention_component(both, canvas_key(), first)
-    st.session_state.attention_seen = view
-    keep_in_link(view)
+    first, usual = first_view(), dict(zip(PLACE, head_roles(heads.maps).clearest(), strict=True))
+    view = attention_component(both, canvas_key(), usual | first)
+    opening = "head" not in first and usual.items() <= view.items()  # nobody has chosen a head
+    st.session_state.attention_seen = {key: value for key, value in view.items() if not opening or key not in PLACE}
+    keep_in_link(view, opening)
     if version:
         st.markdown(change(heads.maps, both[-1].maps, view))
     st.caption(
-        "Attention is not explanation. A weight says how much of a token's vector a head mixes in, not why the model "
+        OPENING
+        * opening
+        + "Attention is not explanation. A weight says how much of a token's vector a head mixes in, not why the model "
         "predicts what it does. Look at the random-weights control before you read meaning into a pattern."
         + (HEAD_START + (STEP_0 if models.steps() else "") if head_start(Path(loaded.folder)) else "")
     )
@@ -94,11 +102,11 @@ def change(one: AttentionMaps, two: AttentionMaps, view: dict) -> str:
 def chosen_head(maps: AttentionMaps, view: dict) -> tuple[int, int]:
     """Return layer and head of the canvas, or the last ones if this model has fewer."""
     layers, heads = maps.weights.shape[:2]
-    return min(view.get("layer", 0), layers - 1), min(view.get("head", 0), heads - 1)
+    return min(view["layer"], layers - 1), min(view["head"], heads - 1)
 
 
 def first_view() -> dict:
-    """Return what a new canvas shows first: what was shown before, or what the link names.
+    """Return what was chosen for a new canvas: what was chosen on the one before, or what the link names.
 
     It stays the same while the canvas is there, so the weights are sent only once.
     """
@@ -122,9 +130,8 @@ def linked_view() -> dict:
     return view | {"role": state.link_value("role") or ""} | dict(CHOICES[flag] for flag in flags if flag in CHOICES)
 
 
-def keep_in_link(view: dict) -> None:
-    head = f"{view.get('layer', 0) + 1}-{view.get('head', 0) + 1}"
-    state.share("head", "" if head == "1-1" else head)
+def keep_in_link(view: dict, opening: bool) -> None:
+    state.share("head", "" if opening else f"{view['layer'] + 1}-{view['head'] + 1}")
     state.share("show", ",".join(flag for flag, (name, value) in CHOICES.items() if view.get(name) == value))
     state.share("role", view.get("role", ""))
 

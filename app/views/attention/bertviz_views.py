@@ -42,10 +42,7 @@ def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
     html = draw(found, *chosen, dark=st.context.theme.type == "dark")
     layout.notices(loaded.name, maps.dropped, maps.unknown, len(maps.tokens))
     st.iframe(html, alt=f"bertviz, {view} view of {loaded.name}")
-    st.caption(
-        "bertviz counts layers and heads from 0. The fields above count from 1, as the other views do; they choose "
-        "what the view opens with and what the table below contains."
-    )
+    st.caption("The fields above choose what the view opens with and what the table below contains.")
     cell = Cell()
     made = cell.call(draw, cell.made("found", reading, loaded, text, pair, len(maps.tokens)), *chosen)
     name = f"bertviz-layer{layer + 1}-head{head + 1}"

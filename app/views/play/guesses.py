@@ -57,7 +57,8 @@ def show_card(loaded: models.Loaded, version: Version, found: WordGuesses, badge
     layout.show_chart(bars, in_words(found.fill))
     if found.word:
         st.markdown(standing(found, "" if found.word == version.truth else " (pink)"))
-    notes = [hidden_word(version.truth, found.with_word)] if version.truth else []
+    notes = [] if is_sure(found.fill) else [no_word(found.fill)]
+    notes += [hidden_word(version.truth, found.with_word)] if version.truth else []
     if found.no_words >= SOME:
         notes.append(f"Punctuation and pieces that only continue a word: {percent(found.no_words)} together.")
     if not loaded.random:
@@ -79,6 +80,12 @@ def is_sure(fill: Fill) -> bool:
 def headline(fill: Fill) -> str:
     word, p = plain(fill.tokens[0]), fill.probabilities[0]
     return word if is_sure(fill) else f"{word}? :gray[Not sure]" if p >= confidence.FAINT else "Not sure"
+
+
+def no_word(fill: Fill) -> str:
+    """Say by which rule the headline is not sure."""
+    least = confidence.GAP if fill.probabilities[0] >= confidence.FAINT else confidence.FAINT
+    return f"“Not sure”: no word has {percent(least)} or more."
 
 
 def standing(found: WordGuesses, colour: str) -> str:

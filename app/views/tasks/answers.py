@@ -5,8 +5,8 @@ import streamlit as st
 from app.shared.model import models
 from app.shared.page import layout
 from app.shared.page.markdown import plain
-from app.shared.text import fit
-from app.views.tasks import reading, the_answer, which_head, why_this_answer
+from app.shared.text import fit, texts
+from app.views.tasks import fields, reading, the_answer, which_head, why_this_answer
 from app.views.tasks.reading import Reading
 
 VIEWS = {
@@ -18,12 +18,16 @@ VIEWS = {
 
 
 def show() -> None:
-    st.markdown(
+    st.container(key="intro").markdown(
         "The model marks a span of your text: each token gets a logit for the start and one for the end of the answer. "
         "A model trained for it says “no answer” by giving [CLS] the highest ones. It can only copy, and it can be "
         "wrong."
     )
     question, passage = reading.fields(models.chosen())
+    examples = texts.chosen().questions()
+    if fields.lacks_second(examples, passage, question):
+        fields.offer_example("Your passage needs a question of its own: write one above.", examples)
+        return
     loaded, beside = models.model_for("answer"), models.beside("answer")
     readings = [Reading(loaded, question, passage)]
     if beside and beside.stamp == loaded.stamp:

@@ -27,7 +27,29 @@ def texts(examples: state.Examples, kind: str, pairs: bool) -> tuple[str, str | 
     other = versions.field(text)
     if not clean(text):
         raise InputError("the text is empty: write at least one word")
+    if "[MASK]" in text:
+        offer_example("A gap says nothing here, so the answer means little: write a word for [MASK].", examples)
     return text, pair, other
+
+
+def lacks_second(examples: state.Examples, text: str, second: str | None) -> bool:
+    """Return whether there is no second text, or question, for a text: none at all, or that of an example, of whose own
+    text not half of the words are left."""
+    own = [first for first, two in (tuple(example.values()) for example in examples.values()) if two == second]
+    kept = any(2 * len({*first.split()} & {*text.split()}) > len({*first.split()}) for first in own)
+    return not clean(second or "") or bool(own and clean(text)) and not kept
+
+
+def offer_example(needed: str, examples: state.Examples) -> None:
+    """Say what a view needs that the visitor's text lacks, beside a button for the first example."""
+
+    def take() -> None:
+        st.session_state.update(next(iter(examples.values())))
+        state.forget_positions()
+
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f":material/edit: {plain(needed)}", width="content")
+        st.button("Take an example", on_click=take)
 
 
 def models_for(task: str) -> Iterator[tuple[models.Loaded, str]]:

@@ -8,14 +8,14 @@ from app.shared.page.cell import Cell
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
 from app.shared.text import texts
+from app.views.tasks import fields
 from bertlab.draw.charts.masking import verdict_bars, verdict_table
-from bertlab.draw.percent import percent
-from bertlab.explain.text import clean
+from bertlab.draw.percent import percent, probability
 from bertlab.explain.words.next_sentence import NextSentence, both_orders
 
 
 def show() -> None:
-    st.markdown(
+    st.container(key="intro").markdown(
         "In the second task of pretraining, **next sentence prediction** (NSP), BERT decides whether the second of "
         "two texts follows the first. In half of the pairs it does. In the other half, the *negatives*, the second "
         "text comes from elsewhere."
@@ -23,8 +23,8 @@ def show() -> None:
     examples = texts.chosen().next_sentence
     state.example_pills("Try", examples)
     text, pair = state.text_fields(examples, "next sentence")
-    if not clean(pair or ""):
-        st.info("There is no second text: write one beside the first.", icon=":material/edit:")
+    if fields.lacks_second(examples, text, pair):
+        fields.offer_example("Your text needs a second one: write it beside the first.", examples)
         return
     judge, second = models.model_for("next sentence"), models.beside("next sentence")
     judges = {judge.name: judge} | ({second.name: second} if second else {})
@@ -56,5 +56,5 @@ def verdict(given: NextSentence, swapped: NextSentence) -> str:
     says = "the second text **follows**" if given.probability > 0.5 else "the second text **does not follow**"
     same = (given.probability > 0.5) == (swapped.probability > 0.5)
     order = "the same verdict" if same else "the opposite verdict"
-    p, q = (f"p\u00a0=\u00a0{percent(found.probability)}" for found in (given, swapped))  # on one line
+    p, q = (probability(found.probability) for found in (given, swapped))
     return f"{says}, {p}. With the texts swapped, {q}: {order}."

@@ -24,8 +24,8 @@ def show(task: str) -> None:
     """Show what models for `task`, one of texts or of pairs, make of the visitor's text."""
     if task == "pairs":
         text, pair, other = fields.texts(texts.PAIRS, task, pairs=True)
-        if not clean(pair or ""):
-            st.info("There is no second text: write one beside the first.", icon=":material/edit:")
+        if fields.lacks_second(texts.PAIRS, text, pair):
+            fields.offer_example("Your text needs a second one: write it beside the first.", texts.PAIRS)
             return
     else:
         text, pair, other = fields.texts(texts.chosen().opinions, task, pairs=origin(models.chosen()) is None)

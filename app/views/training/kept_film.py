@@ -18,8 +18,10 @@ def show(run: TrainingRun, source: str, step: int | None) -> None:
         f"The snapshots of this training are not kept, but what each of {len(film.steps)} did with "
         f"{len(film.sentences)} sentences is."
     )
+    surest = int(film.probabilities[-1, :, 0].argmax())
     options = dict(format_func=film.sentences.__getitem__, key="film_sentence", bind="query-params")
-    number = st.selectbox("Sentence", range(len(film.sentences)), **options)
+    label = "Sentence (at first the one of whose gap the model is surest in the end)"
+    number = st.selectbox(label, range(len(film.sentences)), surest, **options)
     guesses, shares = film.guesses[:, number, 0].tolist(), film.probabilities[:, number, 0].tolist()
     st.markdown(gap_fills.story(film.steps, guesses, shares[-1]))
     table = kept_table(film, number)

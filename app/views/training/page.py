@@ -102,27 +102,29 @@ def opened(name: str) -> TrainingRun:
 
 
 def views_of(run: TrainingRun) -> dict:
-    """Return the views that suit what this run learned and kept; films need several snapshots."""
+    """Return the views that suit what this run learned and kept, the one with the most to show first; films need
+    several snapshots, or what was kept of them."""
     kept = len(run.moments)
     offered = (OF_SNAPSHOTS if kept > 1 else {}) | (OF_A_MODEL if kept else {})
     film = {"The film": kept_film} if kept == 1 and has_film(run.moments[-1].source) else {}
     fit = {name: view for name, (view, task) in offered.items() if models.open_model(task, run.moments[-1].source)}
-    return {"Learning curves": learning_curves} | film | fit
+    return film | {"Learning curves": learning_curves} | fit
 
 
 def show(place, run: TrainingRun) -> None:
     """`place` is where the slider goes."""
-    moment = None
+    moment, views = None, views_of(run)
     if len(run.moments) > 1:
         moment = choose_moment(place, run)
         show_links(run, moment)
     else:
-        st.caption("This run kept no snapshots. To keep some, train with `--set snapshot_steps=0,100,1000`.")
+        if "The film" not in views:
+            st.caption("This run kept no snapshots. To keep some, train with `--set snapshot_steps=0,100,1000`.")
         text, film = f"Watch the snapshots of {STORYWORLD}", {"run": STORYWORLD, "training_tab": "A gap fills"}
         press = partial(st.session_state.update, film)
         st.button(text, key="film", icon=":material/movie:", type="tertiary", on_click=press)
     models.name_model(moment.source if moment else run.name)
-    views, upload = views_of(run), models.upload_name(run.name)
+    upload = models.upload_name(run.name)
     source = Path(upload).stem if upload else run.name  # what a notebook cell opens: of an upload a folder of its name
     with layout.open_tab("training", views) as name:
         views[name].show(run, source, moment.step if moment else None)

@@ -1,6 +1,6 @@
 """bertviz without a network: its three views with d3 and jquery inlined, each one piece of HTML.
 
-Vig 2019, "A Multiscale Visualization of Attention in the Transformer Model". Layers and heads count from 0 there.
+Vig 2019, "A Multiscale Visualization of Attention in the Transformer Model". Here its layers and heads count from 1.
 """
 
 import json
@@ -41,6 +41,9 @@ _SHRINK = """
   const svg = document.querySelector("#{name} svg");
   svg.setAttribute("viewBox", `0 0 ${{svg.getAttribute("width")}} ${{svg.getAttribute("height")}}`);
   svg.style = "width: 100%; height: auto; max-width: 970px";"""
+# The neuron view has no names for its layers and heads but their numbers.
+_COUNT = """
+  for (const option of document.querySelectorAll("#{name} option")) option.text = +option.value + 1;"""
 _LAYER = '<label>Layer: <select id="layer"></select></label>'
 _HEAD = '<label>Head: <select id="att_head"></select></label>'
 # Black and white change places, colours keep their hue; white becomes the grey of Streamlit's dark page.
@@ -60,7 +63,7 @@ def head_view(
     for each view on a page. Needs no network. Raises InputError when the text has more than 64 tokens.
     """
     _check_length(maps, LONGEST)
-    data = _attention(maps) | {"layer": layer, "heads": heads, "include_layers": list(range(len(maps.weights)))}
+    data = _attention(maps) | {"layer": layer + 1, "heads": heads, "include_layers": _from_one(len(maps.weights))}
     data["attention"] = [data["attention"]]
     return _page("head_view.js", "PYTHON_PARAMS", data, name, dark, _LAYER, width=300)
 
@@ -72,7 +75,7 @@ def model_view(maps: AttentionMaps, name: str = "bertviz-model", dark: bool = Fa
     """
     layers, heads = maps.weights.shape[:2]
     _check_length(maps, most_tokens(layers, heads))
-    counted = {"include_layers": list(range(layers)), "include_heads": list(range(heads)), "total_heads": heads}
+    counted = {"include_layers": _from_one(layers), "include_heads": _from_one(heads), "total_heads": heads}
     data = _attention(maps) | counted
     data["attention"] = [data["attention"]]
     return _page("model_view.js", "PYTHON_PARAMS", data, name, dark, width=600, then=_SHRINK.format(name=name))
@@ -102,6 +105,7 @@ def neuron_view(
         dark,
         f"{_LAYER} {_HEAD}",
         1090,
+        _COUNT.format(name=name),
     )
 
 
@@ -109,6 +113,11 @@ def _attention(maps: AttentionMaps) -> dict:
     """What all views want to know."""
     shown = {"name": None, "attn": _rounded(maps.weights), "left_text": maps.tokens, "right_text": maps.tokens}
     return {"attention": shown, "default_filter": "0", "display_mode": "light"}
+
+
+def _from_one(count: int) -> list[int]:
+    """The names of so many layers or heads."""
+    return list(range(1, count + 1))
 
 
 def _rounded(values: Tensor) -> list:

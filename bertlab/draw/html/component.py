@@ -47,10 +47,10 @@ class Component:
     style: str
     scripts: tuple[str, ...]
 
-    def show(self, key: str, data: bytes, view: dict | None = None, on_view: Callable[[], None] | None = None) -> dict:
+    def show(self, key: str, data: bytes, on_view: Callable[[], None] | None = None) -> dict:
         """Show it in Streamlit. Returns what the user chose; `on_view` is called when that changes."""
         on_view = on_view or (lambda: None)
-        result = _streamlit(self)(key=key, data=data, default={"view": view or {}}, on_view_change=on_view)
+        result = _streamlit(self)(key=key, data=data, default={"view": {}}, on_view_change=on_view)
         return dict(result.view or {})
 
     def widget(self, data: bytes, view: dict | None = None):

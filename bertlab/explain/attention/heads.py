@@ -10,6 +10,7 @@ from bertlab.explain.attention.maps import AttentionMaps
 _SPECIAL = ("[CLS]", "[SEP]")
 RESTING = " + ".join(_SPECIAL)  # both together: where a head rests that has nothing to do
 ROLES = ("previous", "next", "itself", *_SPECIAL, "same word", "punctuation", RESTING, "broad")
+RELATIONS = ("previous", "next", "same word")  # the roles that lead from one word to another
 MAJORITY = 0.5  # a head is named after what gets more than this share of its weight
 
 
@@ -30,6 +31,12 @@ class HeadRoles:
         """Return the role of one head, counted from 0; None if no role fits."""
         best = int(self.best[layer, head])
         return ROLES[best] if best >= 0 else None
+
+    def clearest(self) -> tuple[int, int]:
+        """Return layer and head, counted from 0, that give one of RELATIONS the largest share of all heads."""
+        shares = self.scores[..., [ROLES.index(role) for role in RELATIONS]].nan_to_num(0.0).amax(-1)  # (L, A)
+        layer, head = divmod(int(shares.argmax()), shares.shape[1])
+        return layer, head
 
 
 def head_roles(maps: AttentionMaps) -> HeadRoles:

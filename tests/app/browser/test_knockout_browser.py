@@ -53,6 +53,6 @@ def test_words_of_a_passage_are_shaded_and_a_link_opens_another_window(tab, serv
     assert best.all_inner_texts() == ["bread"]
     assert "linear-gradient" in best.first.evaluate("word => getComputedStyle(word).backgroundImage")
     passage = "+".join(["the+dog+sleeps."] * 150)
-    show(tab, server, "tasks", f"?tasks_tab=Answers&text={passage}&window=3")
+    show(tab, server, "tasks", f"?tasks_tab=Answers&question=Who+sleeps%3F&text={passage}&window=3")
     tab.get_by_text("You see window 3 (blue)").wait_for()
     unharmed(tab)

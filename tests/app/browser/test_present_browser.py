@@ -26,6 +26,44 @@ def test_keys_step_through_the_pages_without_a_side_bar(tab, server):
     unharmed(tab)
 
 
+HEAD = (
+    "?model=storyworld-tiny&text=the+animal+didn't+cross+the+street+because+the+[MASK]+was+too+tired.&head=1-2"
+    "&role=previous&story=4-a-head-is-born/3&present=true"
+)
+
+
+@pytest.mark.parametrize(
+    ("page", "link", "picture"),
+    [
+        ("attention", HEAD, ".cells canvas"),
+        ("tasks", f"{STORY}&present=true", "[data-testid=stMetric]"),
+        ("play", "?model=storyworld-tiny&text=penguins+are+not+[MASK].&story=2-negation/5&present=true", "svg.marks"),
+    ],
+)
+def test_a_station_its_text_and_its_picture_are_on_one_screen(tab, server, page, link, picture):
+    tab.set_viewport_size({"width": 1280, "height": 800})
+    show(tab, server, page, link)
+    field = tab.get_by_label("Your sentence") if page == "play" else tab.get_by_label("Your text")
+    for seen in (tab.get_by_role("link", name="Next ›"), field, tab.locator(f"[data-testid=stMain] {picture}")):
+        place = seen.first.bounding_box()
+        assert 0 <= place["x"] and place["x"] + place["width"] <= 1280, seen
+        assert 0 <= place["y"] and place["y"] + min(place["height"], 100) <= 800, seen
+    unharmed(tab)
+
+
+def test_the_type_of_charts_is_large_too(tab, server):
+    sizes = []
+    for link in ("", "?present=true"):
+        show(tab, server, "play", link)
+        chart = tab.locator("[data-testid=stVegaLiteChart]").first
+        sizes.append(chart.locator("text").first.bounding_box()["height"])
+        inside = chart.locator("xpath=ancestor::*[@data-testid='stColumn']").last.bounding_box()
+        drawn = chart.locator("svg.marks").bounding_box()
+        assert drawn["x"] + drawn["width"] <= inside["x"] + inside["width"] + 1
+    assert sizes[1] > 1.2 * sizes[0]
+    unharmed(tab)
+
+
 def test_a_key_reveals_what_a_station_means_and_then_goes_on(tab, server):
     show(tab, server, "tasks", f"{STORY}&present=true")
     meaning = tab.locator(".st-key-story").get_by_text("What it means.")

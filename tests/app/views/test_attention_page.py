@@ -1,7 +1,7 @@
 """The page of attention heads without a browser: its links, two models, and what it gives away."""
 
 import pytest
-from pages import fine, opened
+from pages import fine, opened, said
 from streamlit.testing.v1 import AppTest
 
 
@@ -24,6 +24,16 @@ def test_links_with_impossible_heads_do_no_harm(head, folders):
     app = opened("attention", folder=folders["pretrained"], head=head, show="nothing", role="<b>")
     assert fine(app)
     assert head_table(app).groupby("from")["weight"].sum().to_numpy() == pytest.approx(1)
+
+
+def test_it_opens_on_a_head_that_leads_to_another_word_until_a_link_names_one():
+    app = opened("attention")
+    table = head_table(app)
+    words = table[~table["from token"].isin(["[CLS]", "[SEP]"]) & (table["from"] > 1)]
+    assert words[words["to"] == words["from"] - 1]["weight"].mean() > 0.9, "the previous token"
+    assert "Until you choose a head" in said(app) and "head" not in app.query_params
+    app = opened("attention", head="1-1")
+    assert "Until you choose a head" not in said(app) and "head" in app.query_params
 
 
 def test_control_is_another_table(folders):

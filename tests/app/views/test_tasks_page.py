@@ -74,7 +74,7 @@ def test_names_are_found_in_real_english():
     link = {"text": text, "two": "true", "other": f"{text} It was great."}
     assert "In the other version the class" in said(opened("tasks", **link))
     app = opened("tasks", **link, tasks_tab=NAMES)
-    assert fine(app) and "Model: **english-names**" in said(app)
+    assert fine(app) and "Model: **english-names** (english, fine-tuned)" in said(app)
     words = [option for pills in app.main.pills for option in pills.options]
     assert {"Barack", "Obama", "Hawaii"} <= set(words)
 
@@ -187,7 +187,7 @@ def test_pairs_are_offered_and_one_text_is_too_few():
         app.pills(key="example_choice").set_value(pair).run()
         assert fine(app) and f"storyworld-tiny**: the second text **{verdict}**" in said(app)
     app.text_area(key="pair").set_value("").run()
-    assert not app.exception and "There is no second text" in boxes(app)
+    assert fine(app) and "needs a second one" in said(app)
     app.text_area(key="text").set_value("").run()
     assert not app.exception and "view failed" not in boxes(app)
 
@@ -220,3 +220,27 @@ def test_a_text_of_ones_own_goes_along_and_an_example_does_not():
         assert fine(app.run()) and app.text_area(key="text").value == "It was salty."
     app.switch_page("views/play/page.py").run()
     assert fine(app) and app.text_input(key="text").value == "It was salty." != example
+
+
+def take_example(app):
+    next(button for button in app.main.button if button.label == "Take an example").click().run()
+    assert fine(app)
+
+
+@pytest.mark.parametrize(("tab", "needed"), [("Answers", "a question of its own"), ("Pairs", "a second one")])
+def test_a_text_of_ones_own_is_not_asked_what_an_example_is(tab, needed):
+    app = opened("tasks", tasks_tab=tab)
+    before = len(app.metric)
+    app.text_area(key="text").set_value(f"{app.text_area(key='text').value} It rains.").run()
+    assert fine(app) and "Take an example" not in [button.label for button in app.main.button], "a changed example"
+    app.text_area(key="text").set_value("My dentist was very kind.").run()
+    assert fine(app) and needed in said(app) and not app.metric
+    take_example(app)
+    assert needed not in said(app) and len(app.metric) == before
+
+
+def test_a_gap_is_no_text_for_an_opinion():
+    app = opened("tasks", text="My dentist was [MASK] kind.")
+    assert fine(app) and "write a word for [MASK]" in said(app) and app.text_area(key="text").value.startswith("My")
+    take_example(app)
+    assert "write a word for [MASK]" not in said(app) and app.text_area(key="text").value.startswith("A wonderful film")

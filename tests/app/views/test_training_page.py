@@ -56,6 +56,8 @@ def test_the_film_of_english_is_kept_without_its_snapshots():
     assert f"the model writes **{film.guesses[-1][3][0]}**" in said(app) and "ends with" in said(app)
     lines, heads = (pages.run(code)[0].to_dict() for code in cells(app))
     assert lines["layer"] and heads["concat"]
+    surest = int(film.probabilities[-1, :, 0].argmax())
+    assert f"the model writes **{film.guesses[-1][surest][0]}**" in said(pages.opened("training")), "it opens with it"
 
 
 @pytest.mark.parametrize("tab", TABS)

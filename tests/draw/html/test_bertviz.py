@@ -69,20 +69,22 @@ def test_views_are_drawn_offline(tab, view, dark):
 def test_a_head_in_bertviz(tab):
     tab.set_content(head_view(maps(["left", "<b>", "right"]), layer=1, heads=[0]))
     assert tab.locator("#vis svg text").filter(has_text="right").count() >= 2
-    assert tab.locator("#layer").input_value() == "1"
+    assert tab.locator("#layer option").all_inner_texts() == ["1", "2"], "counted from 1, as everywhere else"
+    assert tab.locator("#layer option:checked").inner_text() == "2"
 
 
 @pytest.mark.browser
 def test_a_thumbnail_of_the_model_opens(tab):
     tab.set_content(model_view(maps(["left", "<b>", "right"])))
     tab.locator("#vis svg g rect").last.click(force=True)
-    assert tab.locator("#vis .detail").filter(has_text="Layer 1, Head 2").count() == 1
+    assert tab.locator("#vis .detail").filter(has_text="Layer 2, Head 3").count() == 1
 
 
 @pytest.mark.browser
 def test_a_token_meets_every_key(tab):
     tab.set_content(neuron_view(neurons(["left", "<b>", "right"]), layer=1, head=2))
-    assert tab.locator("#att_head").input_value() == "2"
+    chosen = [tab.locator(f"{field} option:checked").inner_text() for field in ("#layer", "#att_head")]
+    assert chosen == ["2", "3"]
     tab.locator("#collapsed #leftText .token", has_text="right").hover()
     tab.locator("#collapsed #leftText .plus-sign").nth(2).locator("xpath=following-sibling::*[1]").click(force=True)
     assert tab.locator("#expanded").get_attribute("visibility") == "visible"

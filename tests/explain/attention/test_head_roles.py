@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertlab.explain.ablation import random_control
-from bertlab.explain.attention.heads import MAJORITY, ROLES, head_roles
+from bertlab.explain.attention.heads import MAJORITY, RELATIONS, ROLES, head_roles
 from bertlab.explain.attention.maps import AttentionMaps, attention_maps
 from tests.conftest import tries
 
@@ -45,6 +45,13 @@ def test_uniform_attention_gets_the_uniform_scores():
     roles = head_roles(one_head(PATTERNS["broad"]))
     torch.testing.assert_close(roles.scores[0, 0], roles.uniform)
     assert roles.uniform.tolist() == pytest.approx([1 / 9, 1 / 9, 1 / 9, 1 / 9, 2 / 9, 1 / 9, 1 / 9, 3 / 9, 1])
+
+
+@pytest.mark.parametrize("role", RELATIONS)
+def test_the_clearest_head_leads_to_another_word_however_the_others_rest(role):
+    weights = [one_head(PATTERNS[name]).weights for name in ("[CLS]", "punctuation", "broad", "itself", role, "[SEP]")]
+    maps = AttentionMaps(TOKENS, [0] * len(TOKENS), torch.cat(weights, dim=1).view(2, 3, len(TOKENS), -1))
+    assert head_roles(maps).clearest() == (1, 1)
 
 
 def test_two_back_has_no_name():
