@@ -43,7 +43,7 @@ check_merge_pair = Exercise(
     slips=[
         (
             "your loop reads past the last piece, which has none to its right.",
-            lambda p, a, b: [p[n + 1] for n in range(len(p))],
+            "for piece in pieces:\n => for n, piece in enumerate(pieces):\n        pieces[n + 1]\n",
         ),
         ("the ## of the second piece is still inside: t and ##h give th.", '.removeprefix("##") => '),
         (
