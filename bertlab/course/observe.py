@@ -108,7 +108,7 @@ def expect(condition: bool, message: str) -> None:
         raise Mistake(message)
 
 
-SHUFFLED = ("[MASK]", "[SEP]", "[PAD]", "[CLS]", "[UNK]")  # not the usual order: no program may count on an id
+SHUFFLED = ("[SEP]", "[MASK]", "[PAD]", "[CLS]", "[UNK]")  # not the usual order: no program may count on an id
 
 
 def random_tensor(*shape: int, seed: int = 0) -> Tensor:

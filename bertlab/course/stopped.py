@@ -26,7 +26,9 @@ def why_it_stopped(error: Exception) -> str:
         return "your function gives None where a result is asked for: is a `return` missing?"
     if _in_the_check(error) and not any(word in said for word in CALLS):
         return f"your result is not of the kind that is asked for: {said}"
-    plain = bool(said) and isinstance(error, ArithmeticError | AttributeError | RuntimeError | TypeError | UnboundLocalError | ValueError)
+    plain = bool(said) and isinstance(
+        error, ArithmeticError | AttributeError | RuntimeError | TypeError | UnboundLocalError | ValueError
+    )
     return f"your code stopped: {said if plain else f'{type(error).__name__}: {said}'}".removesuffix(": ")
 
 

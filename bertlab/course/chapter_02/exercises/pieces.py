@@ -77,8 +77,23 @@ class _Watched(frozenset):
 
 
 ENDLESS = "your loop does not end: after each piece go on behind it, and stop at its failure."
-VOCABULARY = "a un una una## ##aff ##ffa ##ble ##able ##ab ##le able play ##ing ##i ##n ##g s ##s x ##x ss ##st [UNK]".split()
-WORDS = ("play", "playing", "unaffable", "plays", "singing", "unable", "playq", "qplay", "playa", "sst", "x" * 100, "x" * 101)
+VOCABULARY = (
+    "a un una una## ##aff ##ffa ##ble ##able ##ab ##le able play ##ing ##i ##n ##g s ##s x ##x ss ##st [UNK]".split()
+)
+WORDS = (
+    "play",
+    "playing",
+    "unaffable",
+    "plays",
+    "singing",
+    "unable",
+    "playq",
+    "qplay",
+    "playa",
+    "sst",
+    "x" * 100,
+    "x" * 101,
+)
 
 
 def _endless(word, vocabulary):

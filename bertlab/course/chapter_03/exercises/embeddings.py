@@ -99,7 +99,10 @@ RESULT = "((before == 1) & (input_ids != pad)).long()"
 
 check_segment_ids = Exercise(
     segment_ids,
-    lambda: [(torch.tensor(ROWS), 3, 0), (torch.tensor([[8, 4, 5, 9, 9, 1, 1], [8, 4, 0, 9, 1, 1, 1], [8, 4, 9, 0, 6, 9, 1]]), 9, 1)],
+    lambda: [
+        (torch.tensor(ROWS), 3, 0),
+        (torch.tensor([[8, 4, 5, 9, 9, 1, 1], [8, 4, 0, 9, 1, 1, 1], [8, 4, 9, 0, 6, 9, 1]]), 9, 1),
+    ],
     right="Right: 0 up to the first [SEP], 1 up to the second, 0 on padding.",
     slips=[
         (

@@ -7,9 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from bertlab.course.exercise import Exercise
-from bertlab.course.observe import random_tensor, value
+from bertlab.course.observe import SHUFFLED, random_tensor, value
 from bertlab.course.solutions import answers
-from bertlab.course.solutions.config import SPECIAL
 from bertlab.course.solutions.tokenizer import Tokenizer
 
 QUESTION, PASSAGE = "Who likes Zoé?", "My dog likes walks.  He doesn't like Zoé's caf\u00e9: “too loud”, he says. " * 3
@@ -20,7 +19,7 @@ PIECES = (
 
 @cache
 def _tokenizer() -> Tokenizer:
-    tokens = dict.fromkeys([*SPECIAL, *PIECES])
+    tokens = dict.fromkeys([*SHUFFLED, *PIECES])
     return Tokenizer({token: number for number, token in enumerate(tokens)})
 
 
@@ -129,6 +128,7 @@ check_question_rows = Exercise(
             "token_type_ids are 1 on the passage and its [SEP].",
             '[1] * (len(row["places"]) + 1) => [1] * len(row["places"]) + [0]',
         ),
+        ("[PAD] is tokenizer.pad_token_id, which need not be 0.", "[tokenizer.pad_token_id] * n => [0] * n"),
         ("attention_mask is 0 on padding.", '[1] * len(r["ids"]) + [0] * n => [1] * len(r["ids"]) + [1] * n'),
     ],
 )

@@ -169,7 +169,7 @@ LEFT = "left = self.one_way(input_ids, self.lefts)"
 
 check_elmo = Exercise(
     family.Elmo,
-    lambda: _models((6, 1, 2)),
+    lambda: _models((6, 1, 3)),
     right="Right: two language models that never see each other's side.",
     observe=module,
     kept=("Elmo",),
@@ -199,6 +199,10 @@ check_elmo = Exercise(
         (
             "the residual connection is missing: from the second LSTM on, add its input to its output.",
             f"{WAY} => states.append(new)",
+        ),
+        (
+            "the residual connection adds the LSTM's own input, the states just below it.",
+            "states[-1] + new => states[1] + new",
         ),
         (
             "the first LSTM has no residual connection: add the input from the second one on.",
