@@ -237,7 +237,7 @@ def _turn(size: int, stride: int) -> float:
 
 
 def _questions() -> list[tuple]:
-    windows = ((30, 8), (64, 20))
+    windows = ((30, 5), (64, 20))
     return [(_turn(*window) + step, *window) for window in windows for step in (0.05, -0.05)]
 
 
@@ -253,6 +253,10 @@ check_answer_question = Exercise(
         (
             "the answer's characters: from where its first token begins to where its last one stops.",
             "(begin, _), (_, stop) = => (begin, stop), _ =",
+        ),
+        (
+            "`starts` is for the start alone: an answer may end with any token of its window.",
+            'torch.tensor(row["starts"]), True => torch.tensor(row["starts"]), torch.tensor(row["starts"])',
         ),
         ("hand max_tokens and stride on to question_rows.", "passage, max_tokens, stride) => passage)"),
     ],
