@@ -146,7 +146,16 @@ def _of_values(apart: Difference, item: str, gives: Sequence[str], where: str) -
         if found.shape != right.shape:
             return f"{name} should have the shape {tuple(right.shape)}{where}; yours has {tuple(found.shape)}."
         return f"{name} should be {kind(right)}, not {kind(found)}{where}."
+    if isinstance(right, dict) and isinstance(found, dict):
+        missing = ", ".join(repr(key) for key in right if key not in found)
+        return f"{name}{at} lacks {missing}{where}; yours has {', '.join(map(repr, found)) or 'nothing'}."
+    if isinstance(right, Tensor):
+        return f"{name}{at} should be a tensor {tuple(right.shape)}{where}; yours is {_type(found)}: {_shown(found)}."
     return f"{name}{at} should be {_shown(right)}{where}; yours is {_shown(found)}."
+
+
+def _type(thing: Any) -> str:
+    return f"a {type(thing).__name__}"
 
 
 def _shown(thing: Any) -> str:
@@ -158,7 +167,7 @@ def _shown(thing: Any) -> str:
         return f"a tensor {tuple(thing.shape)}"
     text = repr(thing)
     if text.startswith("<"):  # of an object, with its address
-        return f"a {type(thing).__name__}"
+        return _type(thing)
     return text if len(text) < 200 else f"{text[:200]} ..."
 
 
