@@ -237,7 +237,7 @@ def _turn(size: int, stride: int) -> float:
 
 
 def _questions() -> list[tuple]:
-    windows = ((30, 5), (64, 20))
+    windows = ((30, 5), (64, 20), (24, 4))
     return [(_turn(*window) + step, *window) for window in windows for step in (0.05, -0.05)]
 
 
