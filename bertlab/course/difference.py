@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 Path = tuple[Any, ...]
+MOST_SHOWN = 10  # numbers of a tensor in a sentence
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def describe(apart: Difference, case: tuple, takes: Sequence[str], gives: Sequen
 
     `takes` and `gives` are the names of the program's arguments and of its results, if they are several.
     """
-    item, where = _named(apart.item, takes), _on(case)
+    item, where = _named(apart.item, takes), _on(case, takes)
     if item == "stops":
         stopped = str(apart.found or "on this input your code should stop")
         return f"{stopped} ({where.strip()})" if where and stopped.startswith("your code") else stopped
@@ -145,22 +146,37 @@ def _of_values(apart: Difference, item: str, gives: Sequence[str], where: str) -
         if found.shape != right.shape:
             return f"{name} should have the shape {tuple(right.shape)}{where}; yours has {tuple(found.shape)}."
         return f"{name} should be {kind(right)}, not {kind(found)}{where}."
+    if isinstance(right, dict) and isinstance(found, dict):
+        missing = ", ".join(repr(key) for key in right if key not in found)
+        return f"{name}{at} lacks {missing}{where}; yours has {', '.join(map(repr, found)) or 'nothing'}."
+    if isinstance(right, Tensor):
+        return f"{name}{at} should be a tensor {tuple(right.shape)}{where}; yours is {_type(found)}: {_shown(found)}."
     return f"{name}{at} should be {_shown(right)}{where}; yours is {_shown(found)}."
+
+
+def _type(thing: Any) -> str:
+    return f"a {type(thing).__name__}"
 
 
 def _shown(thing: Any) -> str:
     if isinstance(thing, float):
         return f"{thing:.4f}"
+    if isinstance(thing, Tensor) and thing.ndim < 2 and thing.numel() <= MOST_SHOWN:
+        return str([_plain(each) for each in thing.tolist()] if thing.ndim else _plain(thing.item()))
     if isinstance(thing, Tensor):
-        return f"a tensor {tuple(thing.shape)}" if thing.ndim else f"{thing.item():.4f}"
+        return f"a tensor {tuple(thing.shape)}"
     text = repr(thing)
     if text.startswith("<"):  # of an object, with its address
-        return f"a {type(thing).__name__}"
+        return _type(thing)
     return text if len(text) < 200 else f"{text[:200]} ..."
 
 
-def _on(case: tuple) -> str:
-    """The arguments of a case in a few words, or nothing if they are many."""
-    if not case or len(shown := ", ".join(_shown(arg) for arg in case)) > 160:
-        return ""
-    return f" for {shown}"
+def _plain(number: float) -> float:
+    return round(number, 4) if isinstance(number, float) else number
+
+
+def _on(case: tuple, takes: Sequence[str]) -> str:
+    """The arguments of a case by their names in a few words, or nothing if they are many."""
+    names = [f"{name}=" for name in takes] if len(takes) == len(case) else [""] * len(case)
+    shown = ", ".join(name + _shown(arg) for name, arg in zip(names, case, strict=True))
+    return f" for {shown}" if case and len(shown) <= 200 else ""

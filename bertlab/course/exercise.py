@@ -18,10 +18,10 @@ from torch import Tensor
 from bertlab.course.difference import Difference, describe, difference, first_difference
 from bertlab.course.mistake import Mistake
 from bertlab.course.observe import call
+from bertlab.course.stopped import why_it_stopped
 
 Program = Callable[..., Any]
 Observed = dict[str, Any]  # what counts of a program on one case, by name
-STOPS = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, UnboundLocalError, ValueError)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,25 +97,36 @@ class Exercise:
             raise Mistake("write your code in place of `raise NotImplementedError`.") from None
         except Mistake as mistake:
             return {"stops": str(mistake)}
-        except STOPS as error:
-            name = f"{type(error).__name__}: " if isinstance(error, LookupError) else ""
-            return {"stops": f"your code stopped: {name}{str(error).partition(chr(10))[0]}"}
+        except UnboundLocalError as error:
+            return {"stops": why_it_stopped(error)}
+        except NameError as error:
+            raise Mistake(f"your code uses `{error.name}`, which is not defined.") from error
+        except Exception as error:  # whatever else the reader's code raises
+            return {"stops": why_it_stopped(error)}
 
     def _sentence(self, mine: Sequence[Observed], found: Difference, beside: Sequence) -> str:
-        """The slip's that gives the same wrong result, on all cases or where it differs first; else where that is."""
+        """The slip's that gives the same on all cases; else where it differs first, and of which slip that reminds."""
+        for sentence, other in self._known:
+            if first_difference(mine, other) is None:
+                return sentence
+        with _steady():
+            case = self.cases(*beside)[found.case]
+        reminds = self._reminder(mine, found)
+        return describe(found, case, self._takes, self.gives) + (f" Perhaps: {reminds}" if reminds else "")
+
+    def _reminder(self, mine: Sequence[Observed], found: Difference) -> str:
+        """The sentence of a slip that gives the same on the case where `mine` differs first, or fails there alike."""
         here, item = mine[found.case], found.item
         levels: tuple[Callable[[Sequence[Observed]], bool], ...] = (
-            lambda other: first_difference(mine, other) is None,
             lambda other: first_difference([here], [other[found.case]]) is None,
             lambda other: item in other[found.case] and difference(here.get(item), other[found.case][item]) is None,
         )
         for agrees in levels:
             for sentence, other in self._known:
-                if agrees(other):
+                first = first_difference(other, self._right)
+                if first and (first.case, first.item) == (found.case, item) and agrees(other):
                     return sentence
-        with _steady():
-            case = self.cases(*beside)[found.case]
-        return describe(found, case, self._takes, self.gives)
+        return ""
 
     @cached_property
     def _known(self) -> list[tuple[str, list[Observed]]]:

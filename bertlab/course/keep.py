@@ -193,8 +193,10 @@ def _check(name: str, module: ModuleType) -> None:
         return
     try:
         check(*(getattr(module, reference.__name__) for reference in check.references))
-    except NameError as error:
-        what = f"`{error.name}`, which my_bert.py does not have: define or import it in the same cell"
+    except Mistake as mistake:
+        if not isinstance(mistake.__cause__, NameError):
+            raise
+        what = f"`{mistake.__cause__.name}`, which my_bert.py does not have: define or import it in the same cell"
         raise Mistake(f"{name} uses {what}.") from None
 
 

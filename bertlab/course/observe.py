@@ -108,6 +108,9 @@ def expect(condition: bool, message: str) -> None:
         raise Mistake(message)
 
 
+SHUFFLED = ("[SEP]", "[MASK]", "[PAD]", "[CLS]", "[UNK]")  # not the usual order: no program may count on an id
+
+
 def random_tensor(*shape: int, seed: int = 0) -> Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 

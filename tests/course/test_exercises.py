@@ -58,6 +58,47 @@ def test_an_exercise_not_begun_is_called_so(exercise):
         exercise(*[empty] * len(exercise.references), *exercise.sample())
 
 
+def asserts(text):
+    assert text == ""
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (lambda text: None, "your function gives None where a result is asked for: is a `return` missing?"),
+        (lambda text: text.split(), "your result is not of the kind that is asked for: 'list' object has no attribute"),
+        (lambda text: unknown, "your code uses `unknown`, which is not defined."),  # noqa: F821
+        (lambda text: 1 / 0, "your code stopped: division by zero"),
+        (lambda text: next(iter(())), "your code stopped: StopIteration"),
+        (lambda text: {}[text], "your code stopped: KeyError"),
+        (lambda: "", "your code stopped: <lambda>() takes 0 positional arguments but 1 was given"),
+        (asserts, "your code stopped: AssertionError"),
+    ],
+)
+def test_what_stops_a_check_is_said_in_a_sentence(answer, said):
+    with pytest.raises(Mistake, match="^" + re.escape(said)):
+        EXERCISES["check_left_of_gap"](answer)
+
+
+def test_numbers_that_are_overwritten_are_named():
+    def overwrites(x, weight, bias, eps):
+        y = (x - x.mean(-1, keepdim=True)).exp()
+        y += 1
+        return y
+
+    with pytest.raises(Mistake, match="numbers that your code has overwritten"):
+        EXERCISES["check_layer_norm"](overwrites)
+
+
+def test_a_slip_that_only_resembles_is_a_guess_behind_what_differs():
+    def sometimes_the_mean(log_p, ids):
+        each = log_p[:, :-1].gather(2, ids[:, 1:, None])[:, :, 0]
+        return each.mean(1) if len(ids) == 3 else each.sum(1)
+
+    with pytest.raises(Mistake, match=r"^the result at \[0\] should be .* Perhaps: this is the mean"):
+        EXERCISES["check_text_score"](sometimes_the_mean)
+
+
 def test_a_mistake_is_shown_without_a_traceback():
     assert Mistake("one line")._render_traceback_() == ["Not yet: one line"]
 

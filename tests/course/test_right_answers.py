@@ -261,6 +261,18 @@ def initialise_in_data(model, std=0.02):
             table.weight.data[table.padding_idx].zero_()
 
 
+@torch.no_grad()
+def initialise_by_copy(model, std=0.02):
+    for module in model.modules():
+        if isinstance(module, nn.Linear | nn.Embedding):
+            module.weight.copy_(std * torch.randn_like(module.weight))
+        if isinstance(module, nn.Linear):
+            module.bias.fill_(0.0)
+    for module in model.modules():
+        if getattr(module, "padding_idx", None) is not None:
+            module.weight[module.padding_idx] = 0
+
+
 def count_layer_by_layer(config):
     H, W = config.hidden_size, config.intermediate_size
     total = (config.vocab_size + config.max_position_embeddings + config.type_vocab_size) * H + 2 * H
@@ -316,6 +328,19 @@ def words_from_the_right(tokens):
 
 
 # Chapter 07
+
+
+def pairs_by_flags(positives, rng):
+    """Negatives are the nearest in length of twenty second texts that are shuffled to the front."""
+    negatives = set(rng.sample(range(len(positives)), len(positives) // 2))
+    pairs = []
+    for number, (document, first, second) in enumerate(positives):
+        others = [text for other, _, text in positives if other != document and text != second]
+        rng.shuffle(others)
+        nearest = min(others[:20], key=lambda text: abs(len(text) - len(second)))
+        pairs.append((first, nearest, 1) if number in negatives else (first, second, 0))
+    rng.shuffle(pairs)
+    return pairs
 
 
 def cut_the_first_of_equals(first, second, budget):
@@ -464,6 +489,14 @@ def epochs_of_a_copy(examples, size=32, seed=0):
         rng.shuffle(mine)
         for start in range(0, len(mine), size):
             yield mine[start : start + size]
+
+
+def epochs_by_permutation(examples, size=32, seed=0):
+    rng = np.random.default_rng(seed)
+    while True:
+        order = rng.permutation(len(examples))
+        for start in range(0, len(order), size):
+            yield [examples[number] for number in order[start : start + size]]
 
 
 class ClassifierByHand(one_sentence.BertForSequenceClassification):
@@ -903,7 +936,7 @@ ANSWERS = {
     "check_negative_sampling": [sampling_by_einsum],
     "check_may_look": [lambda size: torch.arange(size)[:, None] >= torch.arange(size)],
     "check_text_score": [score_by_loops],
-    "check_epochs": [epochs_of_a_copy],
+    "check_epochs": [epochs_of_a_copy, epochs_by_permutation],
     "check_classifier": [ClassifierByHand],
     "check_finetune": [finetune_that_clears_first],
     "check_layer_shares": [shares_from_the_top],
@@ -928,6 +961,7 @@ ANSWERS = {
     "check_masked_weights": [
         lambda scores, attention_mask: (scores + (1 - attention_mask[:, None, None]) * LOW).softmax(-1),
         lambda scores, attention_mask: torch.where(attention_mask[:, None, None] > 0, scores, LOW).softmax(dim=3),
+        lambda scores, attention_mask: (scores - 1e4 * (1 - attention_mask[:, None, None])).softmax(-1),
     ],
     "check_multi_head_attention": [AttentionByEinsum, AttentionHeadByHead],
     "check_previous_head": [previous_by_steep_scores],
@@ -935,7 +969,7 @@ ANSWERS = {
     "check_layer_norm": [lambda x, weight, bias, eps: F.layer_norm(x, x.shape[-1:], weight, bias, eps)],
     "check_layer": [LayerWithTwoDropouts],
     "check_bert_model": [BertByKeywords],
-    "check_initialise": [initialise_in_data],
+    "check_initialise": [initialise_in_data, initialise_by_copy],
     "check_count_parameters": [count_layer_by_layer],
     "check_actions": [actions_by_index],
     "check_mask_tokens": [coins, coins_of_the_whole_vocabulary],
@@ -943,7 +977,7 @@ ANSWERS = {
     "check_mlm_head": [HeadStepByStep],
     "check_whole_words": [words_from_the_right],
     "check_cut_pair": [cut_the_first_of_equals],
-    "check_make_pairs": [(by_exchange)],
+    "check_make_pairs": [by_exchange, pairs_by_flags],
     "check_collate": [collate_by_tensors],
     "check_joint_loss": [joint_loss_of_torch],
     "check_pretraining_model": [ModelByKeywords],

@@ -115,12 +115,13 @@ WHOLE = 'text[: text.index("[MASK]")] + "[MASK]"'
 
 check_left_of_gap = Exercise(
     left_of_gap,
-    lambda: [("My [MASK] is hairy.",), (TWO,), ("[MASK] swim.",)],
+    lambda: [("My [MASK] is hairy.",), (TWO,), ("[MASK] swim.",), ("He is [MASK], she is [MASK].",)],
     right="Right: all that a left-to-right language model would see.",
     observe=lambda fn, text: {"result": fn(text).strip()},
     slips=[
         ("[MASK] itself must stay: the model makes its guess there.", ' + "[MASK]" => '),
         ("the text is still whole: what stands after the gap must go.", f"{WHOLE} => text"),
+        ("what stands behind the gap is still there: stop with its last letter, ].", '")] + "[MASK]" => ") + 7]'),
         ("stop at the first [MASK]; a later one stands on its right.", "text.index => text.rindex"),
         (
             "this is the right side: keep what stands left of the gap.",

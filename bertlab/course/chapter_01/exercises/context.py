@@ -15,7 +15,8 @@ def neighbours(words, position, window):
 
 def _words() -> list[tuple]:
     places = ((3, 2), (0, 2), (1, 3), (6, 3), (5, 2), (2, 10))
-    return [("a b c d e f g".split(), *place) for place in places] + [("the dog saw the cat the".split(), 0, 5)]
+    repeated = "the dog saw the cat the".split()
+    return [("a b c d e f g".split(), *place) for place in places] + [(repeated, 0, 5), (repeated, 3, 1)]
 
 
 LEFT, AFTER = "words[max(0, position - window) : position]", "words[position + 1 : position + 1 + window]"
@@ -37,6 +38,10 @@ check_neighbours = Exercise(
         (
             "a word can stand there twice: keep it as often as it does.",
             f"return {LEFT} + {AFTER} => return list(dict.fromkeys({LEFT} + {AFTER}))",
+        ),
+        (
+            "a word can stand there twice: go by `position`, not by where words.index finds the word first.",
+            f"return {LEFT} => position = words.index(words[position]); return {LEFT}",
         ),
         (
             "the left side is lost. A negative start counts from the end of the list; use max(0, ...).",

@@ -23,6 +23,7 @@ PAIRS = [
     ("w ##e ##t", "##t", "##e"),
     ("c ##a ##b", "a", "##b"),
     ("a", "a", "##b"),
+    ("c ### ##c", "c", "###"),  # # is a letter too
 ]
 
 
@@ -43,9 +44,13 @@ check_merge_pair = Exercise(
     slips=[
         (
             "your loop reads past the last piece, which has none to its right.",
-            lambda p, a, b: [p[n + 1] for n in range(len(p))],
+            "for piece in pieces:\n => for n, piece in enumerate(pieces):\n        pieces[n + 1]\n",
         ),
         ("the ## of the second piece is still inside: t and ##h give th.", '.removeprefix("##") => '),
+        (
+            "only the ## in front is a mark of the piece: the letter # may follow it (removeprefix, not strip).",
+            'removeprefix("##") => lstrip("#")',
+        ),
         (
             "the merged piece begins as its first part does: ##t and ##h give ##th.",
             'first + second.removeprefix("##") => (first + second).replace("##", "")',

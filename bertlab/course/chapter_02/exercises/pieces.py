@@ -77,8 +77,23 @@ class _Watched(frozenset):
 
 
 ENDLESS = "your loop does not end: after each piece go on behind it, and stop at its failure."
-VOCABULARY = "a un una una## ##aff ##ffa ##ble ##able ##ab ##le able play ##ing ##i ##n ##g s ##s x ##x [UNK]".split()
-WORDS = ("play", "playing", "unaffable", "plays", "singing", "unable", "playq", "qplay", "playa", "x" * 100, "x" * 101)
+VOCABULARY = (
+    "a un una una## ##aff ##ffa ##ble ##able ##ab ##le able play ##ing ##i ##n ##g s ##s x ##x ss ##st [UNK]".split()
+)
+WORDS = (
+    "play",
+    "playing",
+    "unaffable",
+    "plays",
+    "singing",
+    "unable",
+    "playq",
+    "qplay",
+    "playa",
+    "sst",
+    "x" * 100,
+    "x" * 101,
+)
 
 
 def _endless(word, vocabulary):
@@ -89,6 +104,18 @@ def _endless(word, vocabulary):
 def _first_piece_alone(word, vocabulary):
     pieces = tokenizer.cut_word(word, vocabulary)
     return pieces if len(pieces) == 1 else [pieces[0], *pieces[2:]]
+
+
+def _tries_again(word, vocabulary, start=0):
+    """Shorter pieces where the longest leads nowhere."""
+    if start == len(word):
+        return []
+    for end in range(len(word), start, -1):
+        piece = ("##" if start else "") + word[start:end]
+        rest = _tries_again(word, vocabulary, end) if piece in vocabulary else ["[UNK]"]
+        if rest != ["[UNK]"]:
+            return [piece, *rest]
+    return ["[UNK]"]
 
 
 def _keeps_the_start(word, vocabulary):
@@ -110,6 +137,11 @@ check_cut_word = Exercise(
         (
             "##a is not in the vocabulary, only a is: inside a word a piece counts with its ## alone.",
             "if piece in vocabulary => if piece in vocabulary or word[start:end] in vocabulary",
+        ),
+        (
+            "the longest piece is taken for good: if what is left then fits nothing, the word is [UNK], even if a "
+            "shorter piece would lead through.",
+            lambda word, vocabulary: ["[UNK]"] if len(word) > 100 else _tries_again(word, vocabulary),
         ),
         ("where a part of a word fits nothing, the whole word is [UNK], just one.", _keeps_the_start),
         (
@@ -148,6 +180,7 @@ SENTENCES = {
     "my\u0000 d\u200dog": "control characters go, without leaving a gap",
     "unaffable dogs": "pieces inside a word",
     "my zebra": "a word that cannot be cut is [UNK]",
+    "my dog, my dogs": "a word that comes twice has its ids twice",
     "": "a text may be empty",
 }
 PIECES = [*SPECIAL, *"my dog is hairy un ##aff ##able ##s . - , ( ) ! ~ $ ^ a b c \u2014 \u6211 \u7231".split()]
@@ -179,6 +212,7 @@ check_tokenizer = Exercise(
             "punctuation stands alone: split(clean(text)), not white space alone.",
             "split(clean(text)) => clean(text).split()",
         ),
+        ("a word that comes twice has its ids twice.", f"{IDS} => list(dict.fromkeys({IDS}))"),
         ("leave [CLS] and [SEP] to the function that makes the batch.", f"{IDS} => [2, *{IDS}, 3]"),
         ("these are pieces: look up the id of each in self.vocabulary.", "[self.vocabulary[piece] for => [piece for"),
         (

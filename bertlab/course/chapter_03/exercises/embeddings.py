@@ -99,7 +99,10 @@ RESULT = "((before == 1) & (input_ids != pad)).long()"
 
 check_segment_ids = Exercise(
     segment_ids,
-    lambda: [(torch.tensor(ROWS), 3, 0), (torch.tensor([[8, 4, 5, 9, 9, 1, 1]]), 9, 1)],
+    lambda: [
+        (torch.tensor(ROWS), 3, 0),
+        (torch.tensor([[8, 4, 5, 9, 9, 1, 1], [8, 4, 0, 9, 1, 1, 1], [8, 4, 9, 0, 6, 9, 1]]), 9, 1),
+    ],
     right="Right: 0 up to the first [SEP], 1 up to the second, 0 on padding.",
     slips=[
         (
@@ -116,6 +119,8 @@ check_segment_ids = Exercise(
         ),
         ("behind the last [SEP] comes padding: segment 0, not 2.", f"{RESULT} => before"),
         ("behind a single text comes padding, not a second text: segment 0.", " & (input_ids != pad) => "),
+        ("padding is what has the id `pad`, which need not be 0.", "!= pad => != 0"),
+        ("a [SEP] is what has the id `sep`, which need not be 3.", "== sep => == 3"),
         (
             "the last [SEP] closes the second text: it belongs to segment 1.",
             "(input_ids != pad) => (input_ids != pad) & (is_sep == 0)",

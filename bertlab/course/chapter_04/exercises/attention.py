@@ -83,13 +83,19 @@ def _masked_scores() -> list[tuple]:
     return [(scores, mask), (scores - 20000, mask), (scores[:1], empty)]
 
 
+def _sums(fn, scores: Tensor, mask: Tensor) -> dict[str, Any]:
+    """Of a row that is all padding only the sum counts: any weights will do."""
+    found = value(fn, scores, mask)
+    return found | {"result": found["result"].sum(-1)}
+
+
 HIDE = "scores.masked_fill(padding, torch.finfo(scores.dtype).min)"
 
 check_masked_weights = Exercise(
     masked_weights,
     _masked_scores,
     right="Right: padding gets no weight, and every row still sums to one.",
-    observe=lambda fn, scores, mask: (call if mask.any() else value)(fn, scores, mask),
+    observe=lambda fn, scores, mask: (call if mask.any() else _sums)(fn, scores, mask),
     slips=[
         ("nothing was hidden: padding still gets weight.", f"{HIDE} => scores"),
         (
@@ -135,6 +141,11 @@ check_masked_weights = Exercise(
             "not "
             "-inf, and divide by no sum that may be 0.",
             lambda scores, mask: _renormalised(scores.softmax(-1) * mask[:, None, None]),
+        ),
+        (
+            "the weights of a row that is all padding must sum to one as well: hide with the lowest finite number, "
+            "torch.finfo(scores.dtype).min, and there is no nan to put right.",
+            "torch.finfo(scores.dtype).min).softmax(-1) => -math.inf).softmax(-1).nan_to_num(0)",
         ),
         (
             "no gradient passes the weights: softmax is learned through, so no detach and no_grad.",

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from bertlab.course.exercise import Exercise
-from bertlab.course.observe import expect, module, random_tensor
+from bertlab.course.observe import backward, expect, module, random_tensor
 from bertlab.course.solutions import encoder
 from bertlab.course.solutions.config import Config
 
@@ -36,6 +36,10 @@ check_heads = Exercise(
             "x.transpose(1, 2).flatten(2) => x.reshape(x.size(0), x.size(2), -1)",
         ),
         (
+            "no gradient passes the two: the heads are learned through them, so no detach and no new tensor.",
+            "x.unflatten => x.detach().unflatten",
+        ),
+        (
             "merge_heads should give (B, S, H) back: it leaves the heads apart.",
             "transpose(1, 2).flatten(2) => transpose(1, 2)",
         ),
@@ -49,7 +53,7 @@ def _split_and_merged(split, merge, x: Tensor, heads: int) -> dict[str, Any]:
     expect(isinstance(parts, Tensor), "split_heads should return one tensor, (B, A, S, D).")
     merged = merge(parts.contiguous())  # as the product with the values leaves it
     expect(isinstance(merged, Tensor), "merge_heads should return one tensor, (B, S, H).")
-    (merged * random_tensor(*merged.shape)).sum().backward()
+    backward(merged)
     return {"split_heads": parts, "merge_heads": merged, "gradient of x": leaf.grad}
 
 

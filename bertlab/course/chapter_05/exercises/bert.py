@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from bertlab.config import BertConfig
@@ -87,7 +88,7 @@ class _Parts(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.word = nn.Embedding(400, 64, padding_idx=0)
+        self.word = nn.Embedding(400, 64, padding_idx=3)
         self.position = nn.Embedding(100, 64)
         self.dense = nn.Linear(64, 64)
         self.norm = nn.LayerNorm(64)
@@ -101,16 +102,24 @@ def _drawn(fn, *std: float) -> dict[str, Any]:
     fn(model, *std)
     wanted = std[0] if std else 0.02
     word, norm = model.word.weight.detach(), model.norm
-    tables = {"word": word[1:], "position": model.position.weight.detach(), "dense": model.dense.weight.detach()}
+    others = torch.cat([word[:3], word[4:]])
+    tables = {"word": others, "position": model.position.weight.detach(), "dense": model.dense.weight.detach()}
     found = {"the tied matrix is one": model.decoder.weight is model.word.weight}
-    found |= {
-        f"{name} begins with std={wanted:g}": abs(float(each.std()) / wanted - 1) < 0.1 for name, each in tables.items()
-    }
+    found |= {f"the spread of {name}": _near(float(each.std()), wanted) for name, each in tables.items()}
+    found |= {f"the mean of {name} is about 0": abs(float(each.mean())) < wanted / 10 for name, each in tables.items()}
     found |= {f"{name} is normal": _is_normal(each) for name, each in tables.items()}
     found["biases begin at 0"] = not bool(model.dense.bias.any() or model.decoder.bias.any())
-    found["the row of [PAD] begins at 0"] = not bool(word[0].any())
+    found["the row of [PAD] begins at 0"] = not bool(word[3].any())
+    found["no other row begins at 0"] = bool(others.any(1).all())
     found["LayerNorm begins with weight 1 and bias 0"] = bool((norm.weight == 1).all()) and not bool(norm.bias.any())
+    again = _Parts()
+    fn(again, *std)
+    found["each call draws anew"] = not torch.equal(again.dense.weight, model.dense.weight)
     return found
+
+
+def _near(found: float, wanted: float) -> float:
+    return wanted if abs(found / wanted - 1) < 0.1 else found
 
 
 def _is_normal(weight: Tensor) -> bool:
@@ -139,6 +148,18 @@ check_initialise = Exercise(
             "a table without padding_idx is all 0: weight[None] is the whole table, so ask for `is not None`.",
             " and module.padding_idx is not None => ",
         ),
+        (
+            "the row of [PAD] is that of padding_idx, which need not be row 0.",
+            "module.weight.data[module.padding_idx] => module.weight.data[0]",
+        ),
+        (
+            "every call gives the same weights, and so do the random numbers behind it: leave the seed to the program "
+            "that calls.",
+            "    for module in model.modules():\n        if isinstance(module, nn.Linear |  => "
+            "    import torch; torch.manual_seed(0)\n    for module in model.modules():\n        "
+            "if isinstance(module, nn.Linear | ",
+        ),
+        ("the weights are normal around 0: mean=0.", "std=std => mean=std, std=std"),
         (
             "the weights are cut at two std, as in Google's code; here nn.init.normal_ without a limit.",
             f"{DRAW} => nn.init.trunc_normal_(module.weight, std=std, a=-2 * std, b=2 * std)",

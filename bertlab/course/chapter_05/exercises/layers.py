@@ -83,6 +83,7 @@ check_layer_norm = Exercise(
             "eps is missing under the root: a token whose numbers are all alike becomes nan (0/0).",
             "variance + eps => variance",
         ),
+        ("use the eps that is given.", "variance + eps => variance + 1e-5"),
         (
             "mean and variance run over the batch: that is batch normalisation. Here each token is by itself.",
             *_over("0"),

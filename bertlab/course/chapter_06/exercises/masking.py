@@ -7,7 +7,7 @@ from torch import Tensor
 
 from bertlab.config import IGNORED
 from bertlab.course.exercise import Exercise
-from bertlab.course.observe import expect, value
+from bertlab.course.observe import SHUFFLED, expect, value
 from bertlab.course.solutions import pretraining
 from bertlab.course.solutions.config import SPECIAL
 from bertlab.course.solutions.tokenizer import Tokenizer
@@ -19,12 +19,13 @@ MANY = 0.4  # another rate than the usual one, at which a function that ignores 
 
 def _sentences() -> list[tuple]:
     """Eight rows [CLS] words [SEP] with padding, (8, 42), of unlike lengths, and what is special in them."""
-    tokens = [*SPECIAL, *(f"w{i}" for i in range(60))]
+    tokens = [*SHUFFLED, *(f"w{i}" for i in range(60))]
     tokenizer = Tokenizer({token: number for number, token in enumerate(tokens)})
     generator = torch.Generator().manual_seed(0)
-    ids = torch.zeros(8, 42, dtype=torch.long)
+    ids = torch.full((8, 42), tokenizer.pad_token_id)
     for row, length in enumerate((40, 40, 34, 27, 20, 20, 14, 7)):
-        ids[row, 1 : length + 1] = torch.randint(FIRST, tokenizer.vocab_size, (length,), generator=generator)
+        words = torch.randint(FIRST, tokenizer.vocab_size, (length,), generator=generator)
+        ids[row, 1 : length + 1] = words - (words > FIRST + 40).long() * (words % 2)  # some words stand in no text
         ids[row, 0], ids[row, length + 1] = tokenizer.cls_token_id, tokenizer.sep_token_id
     return [(ids, ids < FIRST, tokenizer)]
 
@@ -41,7 +42,8 @@ def _masked(fn, ids: Tensor, special: Tensor, tokenizer: Any) -> dict[str, Any]:
         "labels are the ids before anything was hidden": bool((labels == ids)[chosen].all()),
         "what was not chosen stays as it is": bool(kept[~chosen].all()),
     }
-    found |= _shares(chosen, masked, kept) | _choice(chosen, ~special) | _replaced(hidden, chosen & ~masked & ~kept)
+    found |= _shares(chosen, masked, kept) | _choice(chosen, ~special)
+    found |= _replaced(hidden, chosen & ~masked & ~kept, ids)
     again = [_drawn(fn, ids, special, tokenizer, 0)[0] for _ in range(2)]
     many = torch.stack([_drawn(fn, ids, special, tokenizer, seed, MANY)[1] != IGNORED for seed in range(8)])
     share = float(many.sum() / (len(many) * (~special).sum()))
@@ -51,9 +53,7 @@ def _masked(fn, ids: Tensor, special: Tensor, tokenizer: Any) -> dict[str, Any]:
 
 def _drawn(fn, ids: Tensor, special: Tensor, tokenizer: Any, seed: int, *rate: float) -> tuple[Tensor, Tensor]:
     found = value(fn, ids.clone(), special.clone(), tokenizer, torch.Generator().manual_seed(seed), *rate)
-    expect(
-        not found["changed"], "your function changed the input_ids it was given: clone them before you write into them."
-    )
+    expect(not found["changed"], "your function changed what it was given: clone it before you write into it.")
     result = found["result"]
     pair = isinstance(result, tuple) and len(result) == 2 and all(isinstance(each, Tensor) for each in result)
     expect(pair, "return two tensors, hidden and labels, in this order, each a tensor.")
@@ -103,7 +103,7 @@ def _choice(chosen: Tensor, ordinary: Tensor) -> dict[str, Any]:
     }
 
 
-def _replaced(hidden: Tensor, random: Tensor) -> dict[str, bool]:
+def _replaced(hidden: Tensor, random: Tensor, ids: Tensor) -> dict[str, bool]:
     """Which tokens stand in for others. 4 of 65 are special if they are drawn from the whole vocabulary."""
     words, draws = hidden[random], [row[where] for row, where in zip(hidden, random, strict=True)]
     everywhere = not len(words) or (int(words.max()) > FIRST + 50 and int(words[words >= FIRST].min()) < FIRST + 10)
@@ -111,6 +111,7 @@ def _replaced(hidden: Tensor, random: Tensor) -> dict[str, bool]:
         "random replacements are words": not len(words) or float((words < FIRST).double().mean()) < 0.25,
         "random replacements differ within a batch": not len(words) or max(len(each.unique()) for each in draws) > 1,
         "random replacements come from all of the vocabulary": everywhere,
+        "random replacements are words of other texts too": not len(words) or not bool(torch.isin(words, ids).all()),
     }
 
 
@@ -127,7 +128,7 @@ check_mask_tokens = Exercise(
     kept=("choose", "mask_tokens"),
     slips=[
         (
-            "your function changed the input_ids it was given: clone them before you write into them.",
+            "your function changed what it was given: clone it before you write into it.",
             "hidden = ids.clone() => hidden = ids",
         ),
         (
@@ -203,6 +204,12 @@ check_mask_tokens = Exercise(
             "torch.randint(len(SPECIAL), tokenizer.vocab_size, => torch.randint(len(SPECIAL), tokenizer.vocab_size // "
             "2,",
         ),
+        (
+            "random replacements are words of this batch alone: draw from all words.",
+            "torch.randint(len(SPECIAL), tokenizer.vocab_size, (len(row),), generator=generator) => "
+            "ids[row, column].flip(0)",
+        ),
+        ("[MASK] is tokenizer.mask_token_id, which need not be 4.", "= tokenizer.mask_token_id => = 4"),
         (
             "all random replacements of a batch are one and the same token: draw one for each.",
             "(len(row),), generator => (1,), generator",

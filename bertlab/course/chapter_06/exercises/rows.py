@@ -69,6 +69,7 @@ TOKENS = [
     "[CLS] [SEP]",
     "[CLS] a [MASK] b [UNK] c [SEP]",
     "[CLS] [ a ] [SEP]",
+    "[CLS] c## a## ##b [SEP]",
 ]
 NEW = 'elif token not in ("[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]"):'
 
@@ -93,6 +94,10 @@ check_whole_words = Exercise(
         (
             "a ## piece stands alone: join it to the word before it.",
             "words[-1].append(position) => words.append([position])",
+        ),
+        (
+            "## at the end of a piece says nothing: ask what the piece begins with.",
+            'token.startswith("##") => words and "##" in token',
         ),
         (
             "return positions (whole numbers), not the tokens themselves.",

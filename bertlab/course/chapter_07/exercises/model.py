@@ -108,11 +108,12 @@ def _whole(cls: type[nn.Module], options: Sequence, runs: Any) -> dict[str, Any]
     found = module(cls, options, runs)
     return found | {
         "self.config is the configuration": getattr(model, "config", None) == options[0],
-        "weights start with initializer_range, biases with 0": _starts(model, options[0].initializer_range),
+        "weights start with initializer_range, biases with 0": starts(model, options[0].initializer_range),
     }
 
 
-def _starts(model: nn.Module, wanted: float) -> bool:
+def starts(model: nn.Module, wanted: float) -> bool:
+    """Whether matrices and tables start with the spread that is wanted, and biases with 0."""
     parts = [part for part in model.modules() if isinstance(part, nn.Linear | nn.Embedding)]
     close = [
         abs(float(part.weight.detach().std()) / wanted - 1) < 4 / (2 * part.weight.numel()) ** 0.5 + 0.1

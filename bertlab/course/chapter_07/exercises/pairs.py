@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from bertlab.course.exercise import Exercise
-from bertlab.course.observe import expect, value
+from bertlab.course.observe import SHUFFLED, expect, value
 from bertlab.course.solutions import pretraining
-from bertlab.course.solutions.config import SPECIAL
 from bertlab.course.solutions.tokenizer import Tokenizer
 
 Tokens = list[int]
@@ -64,9 +63,13 @@ check_cut_pair = Exercise(
 
 
 def _interleaved(documents: int) -> TruePairs:
-    """Four pairs a document, not in the order of documents; one second text, [7], stands in every document."""
-    pairs = [(d, [1000 * d + 10 * n], [1000 * d + 10 * n + 1] * (1 + n)) for n in range(3) for d in range(documents)]
-    return pairs + [(d, [1000 * d + 30], [7]) for d in reversed(range(documents))]
+    """Four pairs a document, not in the order of documents; one second text, [7, 8], stands in every document."""
+
+    def texts(start: int, size: int) -> tuple[Tokens, Tokens]:
+        return [start, start + 5, start + 6], [start + 1] * size + [start + 2]
+
+    pairs = [(d, *texts(1000 * d + 10 * n, 1 + n)) for n in range(3) for d in range(documents)]
+    return pairs + [(d, [1000 * d + 30, 9], [7, 8]) for d in reversed(range(documents))]
 
 
 def _of_lengths() -> TruePairs:
@@ -111,8 +114,8 @@ def _facts(pairs: Sequence, corpus: TruePairs) -> dict[str, bool]:
     labels = [label for *_, label in pairs]
     elsewhere = [each != {document.get(pair[0][0])} for each, pair in zip(sources, pairs, strict=True)]
     return {
-        "each first text is there once": sorted(first[0] for first, *_ in pairs) == sorted(document),
-        "a label is 0 or 1": set(labels) <= {0, 1},
+        "each first text is there once": sorted(list(first) for first, *_ in pairs) == sorted(a for _, a, _ in corpus),
+        "a label is 0 or 1": set(map(repr, labels)) <= {"0", "1"},
         "second texts are those given": all(sources),
         "label 0 is for a second text that follows": all(
             one for one, label in zip(follows, labels, strict=True) if not label
@@ -188,13 +191,19 @@ check_make_pairs = Exercise(
         ("each first text should be there once: some are missing or used twice.", "shuffled[half:]] => shuffled]"),
         ("a second text is none of those given.", f"{NEGATIVE} => [*second, 5], 1)"),
         ("a label is 0 or 1.", "rng), 1) => rng), 2)"),
+        ("a label is a number, 0 or 1.", "second, 0) => second, False)", "rng), 1) => rng), True)"),
+        ("texts stay as they are: neither cut nor turned round.", "pairs = [(first, => pairs = [(first[::-1],"),
+        (
+            "the first text must stay: a negative has another second text.",
+            f"(first, {NEGATIVE} => ({NEGATIVE[:-4]}, second, 1)",
+        ),
     ],
     spared={"k=21": "how many candidates are drawn is free"},
 )
 
 
 def _pairs() -> list[tuple]:
-    tokenizer = Tokenizer({token: number for number, token in enumerate(SPECIAL)})
+    tokenizer = Tokenizer({token: number for number, token in enumerate(SHUFFLED)})
     return [
         ([([7, 8], [9], 0), ([11], [12, 13, 14], 1), ([15], [16], 0)], tokenizer),
         ([([7], [8, 9, 10], 1), ([11, 12, 13, 14], [6], 0)], tokenizer),
@@ -219,6 +228,11 @@ check_collate = Exercise(
             "(len(first) + 2) + [1] * (len(second) + 1) => (len(first) + 1) + [1] * (len(second) + 2)",
         ),
         ("token_type_ids are 0 on padding.", "kind + [0] * left => kind + [1] * left"),
+        ("[PAD] is tokenizer.pad_token_id, which need not be 0.", "[pad] * left => [0] * left"),
+        (
+            "a token may have the id 0: where a row is padding its length says.",
+            f"{MASK} => [int(number != 0) for number in row] + [0] * left",
+        ),
         ("attention_mask is 1 on tokens, 0 on padding.", f"{MASK} => [0] * len(row) + [1] * left"),
         ("attention_mask is 0 on padding, else words attend to it.", f"{MASK} => [1] * (len(row) + left)"),
         ("a [SEP] stands behind each of the two texts.", "first + sep + second + sep => first + second + sep"),

@@ -10,32 +10,32 @@ from torch import Tensor
 
 from bertlab.config import IGNORED
 from bertlab.course.exercise import Exercise
-from bertlab.course.observe import expect
+from bertlab.course.observe import SHUFFLED, expect
 from bertlab.course.solutions import training
 from bertlab.course.solutions.config import SPECIAL
 from bertlab.course.solutions.tokenizer import Tokenizer
 
-ORDER = {
-    7: 13,
-    2: 10,
-    9: 10,
-    0: 10,
-    4: 10,
-    1: 10,
-    8: 10,
-    3: 10,
-    6: 10,
-    5: 10,
-}  # documents and their sentences of 6 words
-DOCUMENTS = [[[5 + 78 * d + 6 * s + t for t in range(6)] for s in range(count)] for d, count in ORDER.items()]
+ORDER = (7, 2, 9, 0, 4, 1, 8, 3, 6, 5)  # documents
+
+
+def _document(number: int) -> list[list[int]]:
+    """Sentences whose ids run on by 1; in the first document two of them are too long for a row."""
+    lengths = (12, 11, 12, 10, 12, 11, 6) if number == ORDER[0] else (6, 3, 9, 5, 7, 4, 8, 6, 3, 7)
+    starts = [5 + 78 * number + sum(lengths[:sentence]) for sentence in range(len(lengths))]
+    return [list(range(start, start + length)) for start, length in zip(starts, lengths, strict=True)]
+
+
+DOCUMENTS = [_document(number) for number in ORDER]
 
 
 def _drawn(fn) -> dict[str, Any]:
     """What holds of the first batches of two seeds."""
-    tokens = [*SPECIAL, *(f"w{number}" for number in range(800))]
+    tokens = [*SHUFFLED, *(f"w{number}" for number in range(800))]
     tokenizer = Tokenizer({token: number for number, token in enumerate(tokens)})
     documents = deepcopy(DOCUMENTS)
-    made = [list(islice(fn(documents, tokenizer, 4, 21, 0.15, seed), 14)) for seed in (0, 0, 1)]
+    streams = [fn(documents, tokenizer, 4, 21, 0.15, seed) for seed in (0, 0, 1)]
+    drawn = [list(islice(stream, 1)) for stream in streams]  # the streams take turns
+    made = [start + list(islice(stream, 13)) for start, stream in zip(drawn, streams, strict=True)]
     expect(all(len(batches) == 14 for batches in made), "the batches end: begin another round over the documents.")
     names = {"input_ids", "attention_mask", "token_type_ids", "labels", "next_sentence_label"}
     expect(all(names <= batch.keys() for batch in made[0]), f"each batch has {', '.join(sorted(names))}.")
@@ -52,6 +52,8 @@ def _drawn(fn) -> dict[str, Any]:
         "pairs use the room that max_tokens leaves": longest == 21,
         "the same seed gives the same batches": _alike(first, again),
         "another seed gives other batches": not _alike(first, other),
+        "each round makes new pairs and masks": len({str(_shown(batch)[:, 1:].tolist()) for batch in first}) == 14,
+        "masks are drawn anew for each batch": _masked_alike(first, first[1:]) < 0.4,
         "15% of the words are masked": 0.1 < len(asked) / words < 0.2,
         "no special token is masked": bool((asked >= len(SPECIAL)).all()),
         "[MASK] stands in every batch that asks": all(
@@ -59,13 +61,20 @@ def _drawn(fn) -> dict[str, Any]:
         ),
         "half of the pairs are NotNext": 0.25 < float(following.mean()) < 0.75,
         "a label fits its pair": all(_label_fits(batch) for batch in first),
-        "a batch mixes documents": sum(len(each) > 1 for each in firsts) > 7,
+        "a batch mixes documents": sum(map(len, firsts)) > 2.5 * len(firsts),
     }
 
 
 def _alike(one: Sequence, other: Sequence) -> bool:
     pairs = [(a[name], b[name]) for a, b in zip(one, other, strict=True) for name in ("input_ids", "labels")]
     return all(torch.equal(a, b) for a, b in pairs)
+
+
+def _masked_alike(some: Sequence, others: Sequence) -> float:
+    """The share of masked words that are masked in another batch of the same shape too."""
+    masks = [[batch["labels"] != IGNORED for batch in batches] for batches in (some, others)]
+    pairs = [(a, b) for a, b in zip(*masks, strict=False) if a.shape == b.shape]
+    return sum(int((a & b).sum()) for a, b in pairs) / max(1, sum(int(a.sum()) for a, _ in pairs))
 
 
 def _shown(batch: Mapping[str, Tensor]) -> Tensor:
@@ -80,6 +89,11 @@ def _label_fits(batch: Mapping[str, Tensor]) -> bool:
     return all((int(row[start]) == int(row[start - 2]) + 1) == (label == 0) for row, start, label in rows)
 
 
+LONG = "a row has more than max_tokens tokens: cut each pair to what [CLS] and two [SEP] leave (cut_pair)."
+SAME = (
+    "the same seed gave two results: draw from generators of your own alone, random.Random(seed) and torch.Generator()."
+)
+
 check_batches = Exercise(
     training.batches,
     lambda: [()],
@@ -88,7 +102,7 @@ check_batches = Exercise(
     kept=("true_pairs", "batches"),
     slips=[
         ("the batches end: begin another round over the documents.", "while True: => for _ in range(1):"),
-        ("a row has more than max_tokens tokens: [CLS] and two [SEP] count.", "max_tokens - 3 => max_tokens + 3"),
+        (LONG, "max_tokens - 3 => max_tokens + 3"),
         ("every batch has `size` rows.", "len(pairs) - size + 1, size => len(pairs), size"),
         (
             "mask the share `rate` of the words, 15% if nothing else is asked for.",
@@ -99,9 +113,31 @@ check_batches = Exercise(
             "random.Random(seed), torch.Generator().manual_seed(seed) => random.Random(0), "
             "torch.Generator().manual_seed(0)",
         ),
-        ("the same seed gave two results: draw from its generators alone.", "random.Random(seed) => random"),
+        (SAME, "random.Random(seed) => random"),
         (
-            "the same seed gave two results: draw from its generators alone.",
+            SAME,
+            "    rng, generator = random.Random(seed) =>     random.seed(seed)\n    rng, generator = random",
+        ),
+        (
+            "every batch has its masks at the same positions: let the generator run on.",
+            'batch["input_ids"], batch["labels"] = => generator.manual_seed(seed); batch["input_ids"], '
+            'batch["labels"] =',
+        ),
+        (
+            "every round gives the same pairs and masks: begin the generators once, before the first round.",
+            "        positives = true =>         rng = random.Random(seed); generator.manual_seed(seed)\n"
+            "        positives = true",
+        ),
+        (
+            LONG,
+            "(*cut_pair(*pair, max_tokens - 3), label) => (*pair, label)",
+        ),
+        (
+            "a batch has pairs of one or two documents: keep the order of make_pairs, which mixes them.",
+            "make_pairs(positives, rng)] => sorted(make_pairs(positives, rng))]",
+        ),
+        (
+            SAME,
             "yield batch => generator.seed(); yield batch",
         ),
         (

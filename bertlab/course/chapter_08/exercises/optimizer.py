@@ -129,15 +129,15 @@ check_adamw_step = Exercise(
 
 
 def _stepped(cls: type) -> dict[str, Any]:
-    model = filled(nn.Sequential(nn.Linear(4, 3), nn.LayerNorm(3), nn.Linear(3, 2)))  # the last one gets no gradient
+    model = filled(nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 2), nn.LayerNorm(2)))  # the second gets no gradient
     optimizer = cls(model, (0.9, 0.98), 1e-6, 0.2)
     found: dict[str, Any] = {}
     for step in (1, 2, 3):
-        for number, parameter in enumerate(list(model.parameters())[:4]):
+        for number, parameter in enumerate([*model[0].parameters(), *model[2].parameters()]):
             parameter.grad = random_tensor(*parameter.shape, seed=10 * step + number)
         optimizer.step(0.1 / step)
         found |= {f"{name} after step {step}": weight.detach().clone() for name, weight in model.named_parameters()}
-        found[f"gradients after step {step}"] = [weight.grad is not None for weight in model.parameters()]
+        found[f"gradients after step {step}"] = [weight.grad for weight in model.parameters()]
     optimizer.zero_grad()
     gone = all(weight.grad is None or not weight.grad.any() for weight in model.parameters())
     return found | {"zero_grad() clears every gradient": gone}
@@ -161,6 +161,14 @@ check_adamw = Exercise(
         (
             "step() leaves the gradients as they are: clearing them is the work of zero_grad().",
             "self.state[number] = (m, v) => self.state[number] = (m, v); weight.grad = None",
+        ),
+        (
+            "step() leaves the gradients as they are: work on a copy.",
+            "            decay = self => \n            weight.grad.mul_(2)\n            decay = self",
+        ),
+        (
+            "one weight without a gradient does not end the step: go on with the next.",
+            "                continue =>                 break",
         ),
         ("zero_grad() leaves gradients behind.", "weight.grad = None => pass"),
         (

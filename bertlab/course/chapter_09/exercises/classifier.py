@@ -10,9 +10,9 @@ from torch import nn
 
 from bertlab.config import IGNORED
 from bertlab.course.exercise import Exercise
-from bertlab.course.observe import expect, module, random_tensor, small_batch, value
+from bertlab.course.observe import SHUFFLED, expect, module, random_tensor, small_batch, value
 from bertlab.course.solutions import one_sentence
-from bertlab.course.solutions.config import SPECIAL, Config
+from bertlab.course.solutions.config import Config
 from bertlab.course.solutions.tokenizer import Tokenizer
 
 NAMES = ("input_ids", "attention_mask", "token_type_ids")
@@ -20,7 +20,7 @@ NAMES = ("input_ids", "attention_mask", "token_type_ids")
 
 def letter_tokenizer() -> Tokenizer:
     """A tokenizer of the special tokens and the letters a to t."""
-    return Tokenizer({token: number for number, token in enumerate([*SPECIAL, *"abcdefghijklmnopqrst"])})
+    return Tokenizer({token: number for number, token in enumerate([*SHUFFLED, *"abcdefghijklmnopqrst"])})
 
 
 def _texts() -> list[tuple]:
@@ -54,6 +54,11 @@ check_inputs = Exercise(
             "the longer text loses its end, not its beginning.",
             "(a if len(a) >= len(b) else b).pop() => (a if len(a) >= len(b) else b).pop(0)",
         ),
+        ("[PAD] is tokenizer.pad_token_id, which need not be 0.", "[tokenizer.pad_token_id] * n => [0] * n"),
+        (
+            "[CLS] and [SEP] are tokenizer.cls_token_id and tokenizer.sep_token_id, which need not be 2 and 3.",
+            "[tokenizer.cls_token_id, *a, tokenizer.sep_token_id] => [2, *a, 3]",
+        ),
         ("attention_mask is 1 on tokens, 0 on padding.", "[1] * len(row) + [0] * n => [0] * len(row) + [1] * n"),
         ("padding is no token: its attention_mask is 0.", "[1] * len(row) + [0] * n => [1] * len(row) + [1] * n"),
         ("token_type_ids are 1 on the second text and its [SEP].", "[1] * len(behind) => [0] * len(behind)"),
@@ -68,12 +73,15 @@ def _epochs(fn) -> dict[str, Any]:
     examples = [f"e{number}" for number in range(10)]
     given, seeds = list(examples), (0, 0, 1)
     drawn = [[list(batch) for batch in islice(fn(given, 4, seed), 9)] for seed in seeds]
+    turns = [iter(fn(given, 4, seed)) for seed in seeds]
+    together = list(islice(zip(*turns, strict=False), 4))  # a batch of each stream in turn, into the second epoch
     streams = [[example for batch in batches for example in batch] for batches in drawn]
     first, second = streams[0][:10], streams[0][10:20]
     kept = sorted(len(batch) for batch in drawn[0][:3]) == [2, 4, 4]
     whole: list = (
         next(iter(fn(given, 64, 0)), []) if kept else []
     )  # who drops the small batches would search without end
+    threes = [list(batch) for batch in islice(fn(given, 3, 0), 4)] if kept else []
     return {
         "the list that is given stays as it is": given == examples,
         "the batches never end": all(len(batches) == 9 for batches in drawn),
@@ -85,6 +93,11 @@ def _epochs(fn) -> dict[str, Any]:
         "the first epoch is shuffled": first != examples,
         "each epoch has another order": first != second,
         "two seeds give two orders": streams[0] != streams[2],
+        "streams that take turns do not disturb each other": [
+            [list(batch) for batch in stream] for stream in zip(*together, strict=False)
+        ]
+        == [batches[:4] for batches in drawn],
+        "a last batch of one example is kept too": sum(threes, []) == first,
         "10 examples with size=64 are one batch": sorted(whole) == sorted(examples),
         "the order is a shuffle, not the old one turned": not _turned(first, examples),
     }
@@ -134,6 +147,16 @@ check_epochs = Exercise(
         (
             "the last examples of an epoch are lost: 10 in fours are 4, 4 and a batch of 2.",
             "range(0, len(order), size) => range(0, len(order) - size + 1, size)",
+        ),
+        (
+            "random.seed(seed) begins the module's generator anew, which others draw from too: take a "
+            "random.Random(seed) of your own.",
+            "rng = random.Random(seed) => random.seed(seed); rng = random",
+        ),
+        (
+            "the last example of an epoch is lost where it is alone: a batch of one is a batch.",
+            "size] for start in range(0, len(order), size)) => size] for start in range(0, len(order), size) "
+            "if start + 1 < len(order))",
         ),
         ("a batch has at most `size` examples.", "start : start + size] => start : start + size + 1]"),
     ],

@@ -36,9 +36,15 @@ def _batches() -> Iterator[dict[str, Tensor]]:
 def _finetuned(fn, shares: tuple[float, float] | None) -> dict[str, Any]:
     model: Any = filled(_Toy()).eval()
     noted: list[tuple] = []
+    weights: list[Tensor] = []
+
+    def on_step(*given: Any) -> None:
+        noted.append(given)
+        weights.append(model.bert.weight.detach().clone())
+
     modules = shares and list(zip((model.bert, model.classifier), shares, strict=True))
     given = modules and list(modules)
-    result = fn(model, _batches(), STEPS, 0.05, 0.4, 0.5, lambda *given: noted.append(given), modules)
+    result = fn(model, _batches(), STEPS, 0.05, 0.4, 0.5, on_step, modules)
     expect(result is model, "return the model, in eval mode.")
     found: dict[str, Any] = {
         f"the number of batches learned from is {STEPS}": len(model.modes) == STEPS,
@@ -46,6 +52,7 @@ def _finetuned(fn, shares: tuple[float, float] | None) -> dict[str, Any]:
         "the model is in eval mode at the end": not model.training,
     }
     found |= {name: weight.detach() for name, weight in model.named_parameters()}
+    found["the weights that on_step meets"] = weights
     found["the list of shares stays as it is"] = modules == given
     found["the steps that on_step gets"] = [step for step, _ in noted]
     found["on_step gets the loss as a float"] = all(isinstance(loss, float) for _, loss in noted)
@@ -99,6 +106,11 @@ check_finetune = Exercise(
         ("no weight has moved: backward(), step(rate), then zero_grad().", "        loss.backward()\n => "),
         ("on_step gets the step, from 0, and the loss.", "on_step(step, => on_step(step + 1,"),
         ("on_step gets the loss as a float: loss.item().", "loss.item()) => loss)"),
+        (
+            "on_step is called once the weights have moved: after step().",
+            "        loss.backward()\n =>         loss.backward()\n        on_step and on_step(step, loss.item())\n",
+            "        if on_step:\n            on_step(step, loss.item())\n => ",
+        ),
         ("on_step is called after each step.", "if on_step: => if False:"),
         (
             "you take more batches than steps: stop after `steps`, as they may come without end.",

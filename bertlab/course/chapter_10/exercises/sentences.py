@@ -108,6 +108,7 @@ check_in_batch_loss = Exercise(
 def _encoders() -> list[tuple]:
     first = dict(zip(NAMES, small_batch(), strict=True))
     second = {name: tensor.flip(0) for name, tensor in first.items()}
+    second["input_ids"] = second["input_ids"] * 3 % 29  # other words, and padding stays 0
     options: dict[str, Any] = {"max_position_embeddings": 9, "hidden_dropout_prob": 0.4, "layer_norm_eps": 0.1}
     runs = {"forward": tuple(first.values()), "loss": ({"first": first, "second": second},)}
     return [((Config(30, H, L, A, 10, **options),), runs) for H, A, L in ((12, 3, 2), (6, 1, 1))]
@@ -141,6 +142,10 @@ check_sentence_encoder = Exercise(
         (
             "loss compares the first texts with the second ones: yours are compared with themselves.",
             'self(**batch["second"]) => self(**batch["first"])',
+        ),
+        (
+            "loss finds for each first text its second one: yours looks for the first ones.",
+            'self(**batch["first"]), self(**batch["second"]) => self(**batch["second"]), self(**batch["first"])',
         ),
         (
             "the encoder is never fine-tuned: no gradient reaches it; no detach and no no_grad.",

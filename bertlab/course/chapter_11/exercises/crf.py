@@ -246,6 +246,7 @@ def _crfs() -> list[tuple]:
     first = torch.tensor([[1, 2, 0, 5, 6], [3, 4, 4, -100, -100], [0, -100, -100, -100, -100]])
     return [
         (NAMES, random_tensor(3, 5, 7, seed=9), first, first >= 0),
+        (NAMES, random_tensor(1, 2, 7, seed=7), torch.tensor([[0, 6]]), torch.ones(1, 2).bool()),  # not allowed by BIO
         (["B-pet", "I-pet", "O"], random_tensor(1, 2, 3, seed=8), torch.tensor([[0, 1]]), torch.ones(1, 2).bool()),
     ]
 
@@ -268,6 +269,11 @@ check_crf = Exercise(
         ("what BIO forbids counts: -10,000 for such a step.", f"{STEP} => "),
         ("what BIO forbids counts: -10,000 for a first label that may not follow O.", f"{FIRST} => "),
         ("what BIO forbids counts: -10,000 for such a step or first label.", f"{STEP} => ", f"{FIRST} => "),
+        (
+            "what BIO forbids is -10,000, not -inf: a label of the data that breaks the rules would make the loss inf.",
+            "-1e4) => -torch.inf)",
+        ),
+        ("what BIO forbids is -10,000: a smaller number may be made up for by logits.", "-1e4) => -100.0)"),
         (TURNED, "forbidden[1:], => forbidden[1:].T,"),
         ("decode takes the best path, not each word's likeliest label.", "viterbi( => (lambda x, *_: x.argmax(-1))("),
         ("the steps learn nothing: no detach and no no_grad.", "transitions.masked => transitions.detach().masked"),

@@ -10,9 +10,9 @@ from torch import nn
 from bertlab.config import IGNORED
 from bertlab.course.chapter_09.exercises.classifier import with_new_head
 from bertlab.course.exercise import Exercise
-from bertlab.course.observe import random_tensor, small_batch, value
+from bertlab.course.observe import SHUFFLED, random_tensor, small_batch, value
 from bertlab.course.solutions import every_token
-from bertlab.course.solutions.config import SPECIAL, Config
+from bertlab.course.solutions.config import Config
 from bertlab.course.solutions.tokenizer import Tokenizer
 
 NAMES = ["O", *(f"{prefix}-{kind}" for kind in ("person", "place", "pet") for prefix in "BI")]
@@ -20,7 +20,13 @@ NAMES = ["O", *(f"{prefix}-{kind}" for kind in ("person", "place", "pet") for pr
 
 def _label_rows() -> list[tuple]:
     few = ("O O", "O B-pet O", "B-pet I-pet O", "O B-pet I-pet", "B-pet B-pet I-pet", "O I-pet I-pet")
-    clashes = ("B-person I-place", "I-place I-pet", "B-pet O I-pet", "")
+    clashes = (
+        "B-creative-work I-creative-work I-creative-team",
+        "B-person I-place",
+        "I-place I-pet",
+        "B-pet O I-pet",
+        "",
+    )
     rng = random.Random(0)
     rows = [rng.choices(NAMES, k=rng.randint(1, 9)) for _ in range(200)]
     return [(row,) for row in [*map(str.split, few + clashes), *rows]]
@@ -63,6 +69,14 @@ check_entities = Exercise(
             "the kind of a name is pet, not B-pet.",
             "return found => return [(labels[first], first, last) for _, first, last in found]",
         ),
+        (
+            "the kind is all behind the first dash: of B-creative-work it is creative-work.",
+            'prefix, _, kind = label.partition("-") => prefix, kind = label[0], label.split("-")[-1]',
+        ),
+        (
+            "the kind is all behind the first dash: of B-creative-work it is creative-work.",
+            'prefix, _, kind = label.partition("-") => prefix, kind = label[0], "-".join(label.split("-")[1:2])',
+        ),
         ("return a list of (kind, first, last), without the words O between them.", 'elif prefix != "O": => else:'),
     ],
 )
@@ -71,7 +85,7 @@ PIECES = "ada gave the valley ##field rose ##bud ##s back".split()
 
 
 def _tokenizer() -> Tokenizer:
-    return Tokenizer({token: number for number, token in enumerate([*SPECIAL, *PIECES])})
+    return Tokenizer({token: number for number, token in enumerate([*SHUFFLED, *PIECES])})
 
 
 def _sentence() -> tuple[list[str], list[int]]:
@@ -169,6 +183,10 @@ check_tagging = Exercise(
     observe=_tagged,
     kept=("word_inputs", "tag"),
     slips=[
+        (
+            "[PAD] is tokenizer.pad_token_id, which need not be 0.",
+            "padding_value=tokenizer.pad_token_id => padding_value=0",
+        ),
         ("max_tokens has no effect: rows that are longer lose their end.", "row[:-1][: max_tokens - 1] => row[:-1]"),
         ("a row that is cut still ends with [SEP].", "row[:-1][: max_tokens - 1] + row[-1:] => row[:max_tokens]"),
         ("attention_mask is 1 on tokens, 0 on padding.", "batch_first=True), => batch_first=True, padding_value=1),"),
@@ -262,7 +280,7 @@ KNOWN = 'before in (f"B-{after[2:]}", after)'
 
 check_may_follow = Exercise(
     every_token.may_follow,
-    lambda: list(product(NAMES, NAMES)),
+    lambda: [*product(NAMES, NAMES), ("B-creative-work", "I-creative-work"), ("B-creative-work", "I-creative-team")],
     right="Right: only I- is choosy, and it wants its own kind before it.",
     observe=lambda fn, before, after: {"result": bool(fn(before, after))},
     kept=("may_follow",),
@@ -277,6 +295,10 @@ check_may_follow = Exercise(
         ),
         ("I-pet continues B-pet.", f"{KNOWN} => before == after"),
         ("a name may have three words: I-pet may follow I-pet.", f'{KNOWN} => before == f"B-{{after[2:]}}"'),
+        (
+            "the kind is all behind the first dash: creative-work and creative-team are two.",
+            f"{KNOWN} => before != 'O' and before.split('-')[1] == after.split('-')[1]",
+        ),
         ("I- continues a name: behind O there is none to continue.", f'{KNOWN} => before == "O" or {KNOWN}'),
         ("I-pet cannot continue a person: the kinds must be the same.", f'{KNOWN} => before != "O"'),
         (

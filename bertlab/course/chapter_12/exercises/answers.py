@@ -7,8 +7,9 @@ from typing import Any
 import torch
 from torch import nn
 
+from bertlab.course.chapter_09.exercises.classifier import with_new_head
 from bertlab.course.exercise import Exercise
-from bertlab.course.observe import module, small_batch, value
+from bertlab.course.observe import small_batch, value
 from bertlab.course.solutions import answers
 from bertlab.course.solutions.config import Config
 
@@ -20,7 +21,7 @@ def normalise(text):
 
 TEXTS = (
     "Lovely Toy Shop|toy shop.|the toy shop|an old toy|The toy|theatre banana|the 'a' team|the man  at the\tstore"
-    "|o'clock|3 a.m.|a (the) an"
+    "|o'clock|3 a.m.|a (the) an|Caf\u00e9 Zo\u00e9|\u201cToy\u201d \u2013 shop"
 ).split("|")
 WORDS = 'for word in letters.split() if word not in ("a", "an", "the")'
 LETTERS = '"".join(letter for letter in text.lower() if letter not in string.punctuation)'
@@ -49,6 +50,15 @@ check_normalise = Exercise(
             f"{LETTERS} => text.lower()",
             'return " ".join(word => return " ".join("".join(c for c in word if c not in string.punctuation)',
         ),
+        (
+            "accents stay: only capitals, punctuation and articles go.",
+            "def normalise(text): => def normalise(text):\n    import unicodedata",
+            "text.lower() => unicodedata.normalize('NFKD', text.lower()).encode('ascii', 'ignore').decode()",
+        ),
+        (
+            "punctuation is string.punctuation, that of the keyboard: other marks, such as \u201c and \u2013, stay.",
+            "letter not in string.punctuation => letter.isalnum() or letter.isspace()",
+        ),
         ("single spaces between words, none at the ends.", "letters.split() => letters.split(' ')"),
         (
             "a mark inside a word goes without a space in its place.",
@@ -73,8 +83,7 @@ def _models() -> list[tuple]:
 
 
 def _answering(cls: type[nn.Module], options: Sequence, runs: Any) -> dict[str, Any]:
-    found: dict[str, Any] = module(cls, options, runs)
-    return found | {"self.config is the configuration": getattr(cls(*options), "config", None) == options[0]}
+    return with_new_head(cls, options, runs, "qa_outputs")
 
 
 BOTH = 'F.cross_entropy(start, batch["start_positions"]) + F.cross_entropy(end, batch["end_positions"])'
@@ -126,6 +135,10 @@ check_question_answering = Exercise(
         (
             "padding can be no answer, but its logits stay in the softmax, as in the released code.",
             'token_type_ids"]) => token_type_ids"]); start = start.masked_fill(batch["attention_mask"] == 0, -1e4)',
+        ),
+        (
+            "the new layer starts as PyTorch draws it: nn.init.normal_ with BERT's config.initializer_range (0.02).",
+            "        nn.init.normal_(self.qa_outputs.weight, std=config.initializer_range)\n => ",
         ),
         ("keep the config: self.config = config. `save` needs it.", "        self.config = config\n => "),
         (
@@ -220,6 +233,7 @@ def _scores() -> list[tuple]:
         ([-3.0], [(-5.0, "a kite")], 1.0),
         ([5.0, 4.5], [(6.0, "b"), (4.0, "c")], -2.0),
         ([5.0], [(6.0, "b")], 2.0),
+        ([1.0, 1.0], [(6.0, "b"), (4.0, "c")], 0.0),
     ]
 
 
@@ -245,6 +259,10 @@ check_decide = Exercise(
         (
             "the score of no answer is the least of all windows, not their mean.",
             "min(nulls) => sum(nulls) / len(nulls)",
+        ),
+        (
+            "the best span has the highest score; yours has the last text of the alphabet.",
+            "max(spans) => max(spans, key=lambda s: s[1])",
         ),
         ("take the best span of all windows.", "max(spans) => spans[0]"),
         ("the sign is wrong: a high threshold asks for more before it gives no answer.", "> threshold => > -threshold"),

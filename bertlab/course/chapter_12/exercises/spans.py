@@ -7,9 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from bertlab.course.exercise import Exercise
-from bertlab.course.observe import random_tensor, value
+from bertlab.course.observe import SHUFFLED, random_tensor, value
 from bertlab.course.solutions import answers
-from bertlab.course.solutions.config import SPECIAL
 from bertlab.course.solutions.tokenizer import Tokenizer
 
 QUESTION, PASSAGE = "Who likes Zoé?", "My dog likes walks.  He doesn't like Zoé's caf\u00e9: “too loud”, he says. " * 3
@@ -20,7 +19,7 @@ PIECES = (
 
 @cache
 def _tokenizer() -> Tokenizer:
-    tokens = dict.fromkeys([*SPECIAL, *PIECES])
+    tokens = dict.fromkeys([*SHUFFLED, *PIECES])
     return Tokenizer({token: number for number, token in enumerate(tokens)})
 
 
@@ -129,6 +128,7 @@ check_question_rows = Exercise(
             "token_type_ids are 1 on the passage and its [SEP].",
             '[1] * (len(row["places"]) + 1) => [1] * len(row["places"]) + [0]',
         ),
+        ("[PAD] is tokenizer.pad_token_id, which need not be 0.", "[tokenizer.pad_token_id] * n => [0] * n"),
         ("attention_mask is 0 on padding.", '[1] * len(r["ids"]) + [0] * n => [1] * len(r["ids"]) + [1] * n'),
     ],
 )
@@ -237,7 +237,7 @@ def _turn(size: int, stride: int) -> float:
 
 
 def _questions() -> list[tuple]:
-    windows = ((30, 8), (64, 20))
+    windows = ((30, 5), (64, 20), (24, 4))
     return [(_turn(*window) + step, *window) for window in windows for step in (0.05, -0.05)]
 
 
@@ -253,6 +253,10 @@ check_answer_question = Exercise(
         (
             "the answer's characters: from where its first token begins to where its last one stops.",
             "(begin, _), (_, stop) = => (begin, stop), _ =",
+        ),
+        (
+            "`starts` is for the start alone: an answer may end with any token of its window.",
+            'torch.tensor(row["starts"]), True => torch.tensor(row["starts"]), torch.tensor(row["starts"])',
         ),
         ("hand max_tokens and stride on to question_rows.", "passage, max_tokens, stride) => passage)"),
     ],

@@ -313,6 +313,7 @@ check_pseudo_log_likelihood = Exercise(
     lambda: [
         (toy_log_p, torch.tensor([2, 7, 5, 9, 11, 6, 3]), torch.tensor([1, 0, 0, 0, 0, 0, 1]).bool(), MASK),
         (toy_log_p, torch.tensor([2, 8, 3, 10, 0]), torch.tensor([1, 0, 1, 0, 1]).bool(), 5),
+        (toy_log_p, torch.tensor([11, 3, 8, 2, 10]), torch.tensor([1, 0, 0, 0, 1]).bool(), MASK),
     ],
     right="Right: each word once, hidden alone.",
     observe=value,
@@ -329,6 +330,10 @@ check_pseudo_log_likelihood = Exercise(
         (
             "[CLS] and [SEP] are counted too: leave out what is special.",
             "(~special).nonzero() => (special | ~special).nonzero()",
+        ),
+        (
+            "what is special is said in `special`, not by the size of the id.",
+            "(~special).nonzero() => (ids > 3).nonzero()",
         ),
         ("this is the mean: a likelihood of the sentence is the sum.", ".sum() => .mean()"),
         ("the sign is wrong: a logarithm of a probability is below zero.", "return log_p => return -log_p"),

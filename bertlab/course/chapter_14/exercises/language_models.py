@@ -4,6 +4,7 @@ from typing import Any
 
 import torch
 
+from bertlab.course.chapter_07.exercises.model import starts
 from bertlab.course.exercise import Exercise
 from bertlab.course.observe import module, random_tensor, small_batch, value
 from bertlab.course.solutions import family
@@ -78,7 +79,8 @@ def _on_words(cls, options, runs) -> dict[str, Any]:
             finally:
                 del self.forward
 
-    return module(OnWords, options, runs)
+    begun = starts(cls(*options), options[0].initializer_range)
+    return module(OnWords, options, runs) | {"weights start with initializer_range, biases with 0": begun}
 
 
 LOGITS = "logits[:, :-1].flatten(0, 1), following.flatten()"
@@ -109,6 +111,10 @@ check_gpt = Exercise(
             "in training nothing is dropped: nn.Dropout belongs on the sum of the embeddings.",
             "self.dropout(self.word(input_ids) + self.position(positions)) => self.word(input_ids) + "
             "self.position(positions)",
+        ),
+        (
+            "the weights start as PyTorch draws them: end __init__ with initialise(self, config.initializer_range).",
+            "        initialise(self, config.initializer_range)\n => ",
         ),
         (
             "the output layer is the table of word vectors, and learns as such: no detach on it.",
@@ -169,7 +175,7 @@ LEFT = "left = self.one_way(input_ids, self.lefts)"
 
 check_elmo = Exercise(
     family.Elmo,
-    lambda: _models((6, 1, 2)),
+    lambda: _models((6, 1, 3)),
     right="Right: two language models that never see each other's side.",
     observe=module,
     kept=("Elmo",),
@@ -199,6 +205,10 @@ check_elmo = Exercise(
         (
             "the residual connection is missing: from the second LSTM on, add its input to its output.",
             f"{WAY} => states.append(new)",
+        ),
+        (
+            "the residual connection adds the LSTM's own input, the states just below it.",
+            "states[-1] + new => states[1] + new",
         ),
         (
             "the first LSTM has no residual connection: add the input from the second one on.",

@@ -72,7 +72,7 @@ def order_pairs(positives, rng):
 
 
 def _ordered(fn) -> dict[str, Any]:
-    positives = [(n, [2 * n], [2 * n + 1] * (1 + n % 7)) for n in range(40)]
+    positives = [(n, [2 * n, 200 + n], [2 * n + 1] * (1 + n % 7) + [300 + n]) for n in range(40)]
     made = []
     for seed in range(24):
         found = value(fn, list(positives), random.Random(seed))
@@ -82,8 +82,8 @@ def _ordered(fn) -> dict[str, Any]:
     labels = [[label for *_, label in pairs] for pairs in made]
     order = [[min(a + b) // 2 for a, b, _ in pairs] for pairs in made]
     lengths = [[len(a) + len(b) for a, b, _ in pairs] for pairs in made]
-    true = {first[0]: second for _, first, second in positives}
-    neighbours = [[true.get(min(a + b)) in (list(a), list(b)) for a, b, _ in pairs] for pairs in made]
+    true = [sorted(pair) for _, *pair in positives]
+    neighbours = [[sorted([list(a), list(b)]) in true for a, b, _ in pairs] for pairs in made]
     return {
         "each pair is used once": all(sorted(each) == list(range(40)) for each in order),
         "both texts are neighbours": all(map(all, neighbours)),
@@ -113,6 +113,10 @@ check_order_pairs = Exercise(
         ),
         ("each pair is used once, swapped or not.", "in drawn[half:]] => in drawn]"),
         (LABELS, "(second, first, 1) => (second, first, 0)", "(first, second, 0) => (first, second, 1)"),
+        (
+            "the two texts change places, their tokens do not.",
+            "(second, first, 1) => (second[::-1], first[::-1], 1)",
+        ),
         ("label 1 stands at the swapped pairs, and there alone.", "(second, first, 1) => (first, second, 1)"),
         (
             "a second text is of another pair: here both texts are always neighbours.",

@@ -275,6 +275,8 @@ def _cards() -> list[tuple]:
         (f"## Metrics\n\n{WORDS}", f"## Metrics\n\n<!-- Which? -->\n{WORDS}\n<!-- Why? -->"),
         (f"## Factors\n\n{WORDS}", "## Factors\n\n<!-- Which groups? Which of these did you measure? -->"),
         (f"## Metrics\n\n{WORDS}", "## Metrics\n\n<!-- Which\nmeasures do you report\nhere? -->"),
+        (f"## Metrics\n\n{WORDS}", "## Metrics\n\nConsiderable misclassification everywhere, unfortunately."),
+        (f"## Metrics\n\n{WORDS}", "## Metrics\n\nF1 on all of it"),
         (f"## Intended use\n\n{WORDS}", "## Intended use\n\nTo be done."),
         (f"## Training data\n\n{WORDS}\n\n", f"{WORDS}\n\n"),
         (f"## {SECTIONS[-1]}\n\n{WORDS}", f"## {SECTIONS[-1]}\n"),
@@ -299,6 +301,11 @@ check_unanswered = Exercise(
             ", card, flags=re.DOTALL) => , card)",
         ),
         ("what stands between two comments is an answer: end a comment at the first -->.", "<!--.*?--> => <!--.*-->"),
+        ("four words are too few: ask for five.", "< 5 => < 4"),
+        (
+            "words are counted, not letters.",
+            'len(written.get(name, "").split()) < 5 => len(written.get(name, "")) < 25',
+        ),
         ("three words are no answer: ask for five.", "< 5 => < 1"),
         ("five words are enough: only fewer than five are too few.", "< 5 => <= 5"),
         (
