@@ -82,13 +82,15 @@ check_recall_at = Exercise(
 
 
 def fuse(lists):
-    ranks = [(-scores).argsort().argsort() + 1 for scores in lists]
+    ranks = [len(scores) - np.sort(scores).searchsorted(scores) for scores in lists]  # so many have at least its number
     return sum(1 / (60 + rank) for rank in ranks)
 
 
 def _lists() -> list[tuple]:
     rng = np.random.default_rng(0)
-    return [([rng.normal(size=9), 1000 * rng.normal(size=9)],), ([rng.normal(size=5) for _ in range(3)],)]
+    apart = [([rng.normal(size=9), 1000 * rng.normal(size=9)],), ([rng.normal(size=5) for _ in range(3)],)]
+    words = np.array([0.0, 0.4, 0.0, 0.2, 0.0, 0.2, 0.0])  # as of TF-IDF: most texts share no word with the question
+    return [*apart, ([words, rng.normal(size=7)],)]
 
 
 def _fused(fn, lists) -> dict[str, Any]:
@@ -98,11 +100,12 @@ def _fused(fn, lists) -> dict[str, Any]:
     return {"result": torch.as_tensor(1000 * result, dtype=torch.float64), "the scores stay as they are": same}
 
 
-RANK = "(-scores).argsort().argsort() + 1"
+RANK = "len(scores) - np.sort(scores).searchsorted(scores)"
 TEXTS = (
     "argsort says which text is at each rank, not which rank a text has: turn it around, for example with a second "
     "argsort."
 )
+EQUAL = "texts with equal numbers share a rank, the worst of theirs; yours get different ones, by how they were sorted."
 
 check_fuse = Exercise(
     fuse,
@@ -116,7 +119,22 @@ check_fuse = Exercise(
         ),
         (TEXTS, f"{RANK} => (-scores).argsort() + 1"),
         (TEXTS, f"{RANK} => (-scores).argsort()"),
-        ("rank 1 is the highest score; yours is the lowest.", "(-scores) => scores"),
+        (EQUAL, f"{RANK} => (-scores).argsort(kind='stable').argsort() + 1"),
+        (EQUAL, f"{RANK} => len(scores) - scores.argsort(kind='stable').argsort()"),
+        (
+            "texts with equal numbers share the worst of their ranks, not the best.",
+            f"{RANK} => np.sort(-scores).searchsorted(-scores) + 1",
+        ),
+        (
+            "a rank counts texts, not different numbers: behind two equal texts at rank 3 comes rank 4.",
+            f"{RANK} => np.unique(-scores, return_inverse=True)[1] + 1",
+        ),
+        (
+            "rank 1 is the highest score; yours is the lowest.",
+            "len(scores) - np.sort(scores).searchsorted(scores) => np.sort(scores).searchsorted(scores, 'right')",
+        ),
+        ("rank 1 is the highest score; yours is the lowest.", f"{RANK} => scores.argsort().argsort() + 1"),
+        ("ranks begin with 1.", "len(scores) - np.sort => len(scores) - 1 - np.sort"),
         ("ranks begin with 1.", f"{RANK} => (-scores).argsort().argsort()"),
         ("add up 1 / (60 + rank), so that a higher number is better.", "sum(1 / (60 + rank) for => sum(rank for"),
         (
