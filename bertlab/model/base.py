@@ -228,6 +228,8 @@ def check_inputs(
     for name, tensor in {"attention_mask": attention_mask, "token_type_ids": token_type_ids}.items():
         if tensor is not None and tensor.shape != input_ids.shape:
             raise InputError(f"{name} is {tuple(tensor.shape)}, input_ids {tuple(input_ids.shape)}")
+    if attention_mask is not None and attention_mask.is_floating_point() and not _is_switch(attention_mask):
+        raise InputError("attention_mask must be 1 at tokens and 0 at padding; it holds other numbers")
     wanted = (config.num_hidden_layers, config.num_attention_heads)
     if head_mask is not None and head_mask.shape != wanted:
         raise InputError(f"head_mask must be (layers, heads) = {wanted}, not {tuple(head_mask.shape)}")
@@ -235,6 +237,11 @@ def check_inputs(
     if token_type_ids is not None:
         only = "; leave token_type_ids out" if config.type_vocab_size == 1 else ""
         check_range("token_type_ids", token_type_ids, config.type_vocab_size, f"type_vocab_size{only}")
+
+
+def _is_switch(mask: Tensor) -> bool:
+    """Return whether all values are 0 or 1; True where they may not be looked at."""
+    return mask.device.type != "cpu" or is_recorded() or bool(((mask == 0) | (mask == 1)).all())
 
 
 def check_labels(name: str, labels: Tensor, shape: torch.Size, classes: int, reason: str) -> None:

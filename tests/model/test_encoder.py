@@ -80,3 +80,13 @@ def test_one_segment_alone(config, batch):
         model(**batch)
     del batch["token_type_ids"]
     assert model(**batch).last_hidden_state.shape == (3, 9, 24)
+
+
+@pytest.mark.parametrize("odd", [-1e4, 0.5, float("nan")])
+def test_a_mask_of_other_numbers_is_refused(odd, config, batch):
+    """An additive mask, 0 at tokens and -10,000 at padding, would be read the wrong way round."""
+    mask = batch["attention_mask"].float()
+    BertModel(config)(batch["input_ids"], mask)
+    mask[0, 0] = odd
+    with pytest.raises(InputError, match="attention_mask must be 1 at tokens and 0 at padding"):
+        BertModel(config)(batch["input_ids"], mask)
