@@ -104,7 +104,7 @@ def _drawn(fn, *std: float) -> dict[str, Any]:
     word, norm = model.word.weight.detach(), model.norm
     others = torch.cat([word[:3], word[4:]])
     tables = {"word": others, "position": model.position.weight.detach(), "dense": model.dense.weight.detach()}
-    found = {"the tied matrix is one": model.decoder.weight is model.word.weight}
+    found: dict[str, Any] = {"the tied matrix is one": model.decoder.weight is model.word.weight}
     found |= {f"the spread of {name}": _near(float(each.std()), wanted) for name, each in tables.items()}
     found |= {f"the mean of {name} is about 0": abs(float(each.mean())) < wanted / 10 for name, each in tables.items()}
     found |= {f"{name} is normal": _is_normal(each) for name, each in tables.items()}

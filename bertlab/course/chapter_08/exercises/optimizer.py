@@ -129,11 +129,12 @@ check_adamw_step = Exercise(
 
 
 def _stepped(cls: type) -> dict[str, Any]:
-    model = filled(nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 2), nn.LayerNorm(2)))  # the second gets no gradient
+    first, idle, last = nn.Linear(4, 3), nn.Linear(3, 2), nn.LayerNorm(2)  # idle gets no gradient
+    model = filled(nn.Sequential(first, idle, last))
     optimizer = cls(model, (0.9, 0.98), 1e-6, 0.2)
     found: dict[str, Any] = {}
     for step in (1, 2, 3):
-        for number, parameter in enumerate([*model[0].parameters(), *model[2].parameters()]):
+        for number, parameter in enumerate([*first.parameters(), *last.parameters()]):
             parameter.grad = random_tensor(*parameter.shape, seed=10 * step + number)
         optimizer.step(0.1 / step)
         found |= {f"{name} after step {step}": weight.detach().clone() for name, weight in model.named_parameters()}
