@@ -221,6 +221,8 @@ def score_answers(gold: Sequence[tuple[str, ...]], predicted: Sequence[str]) -> 
     the share of them predicted as such; if there are others, `has_answer_f1` is their f1.
     """
     _check(gold, predicted)
+    if text := next((right for right in gold if isinstance(right, str)), None):
+        raise InputError(f"the right answers of a question are a tuple, such as ({text[:40]!r},), not one text")
     exact, f1 = np.array([answer_score(right, found) for right, found in zip(gold, predicted, strict=True)]).T
     scores = _share("exact", exact) | _share("f1", f1)
     unanswerable = np.array([tuple(right) == NO_ANSWER for right in gold])
@@ -299,6 +301,8 @@ def score_ranks(ranks: Sequence[int]) -> dict[str, float]:
     """Return how well partners were found, from the rank of each, counted from 1: the shares at rank 1 and at 5 or
     better, and the mean of 1 / rank (mean reciprocal rank, Voorhees 1999), with intervals."""
     found = np.array(ranks, dtype=float)
+    if not (found.size and (found >= 1).all()):
+        raise InputError("ranks count from 1, and there must be at least one of them")
     columns = {"mrr": 1 / found, "recall_at_1": found <= 1, "recall_at_5": found <= 5}
     figures = (bounded(name, float(column.mean()), np.mean, column.astype(float)) for name, column in columns.items())
     return {name: value for figure in figures for name, value in figure.items()}

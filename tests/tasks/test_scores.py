@@ -23,6 +23,7 @@ from bertlab.tasks.measures import (
     score_entities,
     score_label_sets,
     score_numbers,
+    score_ranks,
     score_tags,
 )
 from tests.conftest import tries
@@ -235,6 +236,17 @@ def test_sentences_are_labelled_in_full():
         score_entities([["O"], ["O", "O"]], [["O"], ["O"]])
     with pytest.raises(InputError, match="sentence 1 has 2 words, but 1 labels"):
         score_tags([["DET", "NOUN"]], [["DET"]])
+
+
+def test_right_answers_are_no_single_text():
+    with pytest.raises(InputError, match=r"a tuple, such as \('Paris',\), not one text"):
+        score_answers(["Paris"], ["Paris"])
+
+
+@pytest.mark.parametrize("ranks", [[], [0, 1], [math.nan]])
+def test_ranks_count_from_one(ranks):
+    with pytest.raises(InputError, match="ranks count from 1"):
+        score_ranks(ranks)
 
 
 def test_answers():
