@@ -255,7 +255,7 @@ def test_only_pages_that_can_show_the_step_are_linked(folders, tmp_path):
 
 def test_a_run_is_put_into_the_model_bar(mine):
     app = opened(run=mine)
-    assert f"Model: **{mine}**" in said(app) and facts(app).startswith("**english**")
+    assert f"Model: **{mine}**" in said(app) and "**english**: 6 layers" in facts(app)
     next(button for button in app.main.button if button.label == "Show step 100 on all pages").click().run()
     assert fine(app), said(app)
     assert f"Model: **{mine}**" in said(app) and app.text_input(key="folder").value == mine
