@@ -33,7 +33,7 @@ def test_script_in_a_text_stays_text(tab, server):
         show(tab, server, page, f"?model=storyworld-tiny&text={evil}%20[MASK]")
         assert tab.evaluate("window.hit") is None
         unharmed(tab)
-    show(tab, server, "tasks", f"?model=storyworld-tiny-qa&text={evil}")
+    show(tab, server, "tasks", f"?model=storyworld-tiny-qa&question=what%3F&text={evil}")
     assert tab.evaluate("window.hit") is None
     assert "<script>" in tab.locator(".passage").inner_text()
     unharmed(tab)
@@ -58,6 +58,9 @@ def test_ask_the_passage(tab, server):
     field = tab.get_by_label("Your passage")
     field.fill("the dog sleeps. the cat eats.")
     field.press("Control+Enter")
+    tab.get_by_text("Your passage needs a question of its own").wait_for()
+    tab.get_by_label("Your question").fill("what does the cat?")
+    tab.get_by_label("Your question").press("Enter")
     tab.locator(".passage", has_text="the cat eats.").wait_for()
     settle(tab)
     assert "text=" in tab.url
@@ -143,7 +146,7 @@ def test_charts_and_heads_can_be_read_in_the_dark(new_tab, server):
 
 
 def test_stop_a_long_work_and_go_on(tab, server, large):
-    tab.goto(f"{server}/tasks?folder={large}&tasks_tab=Answers&text={'the+dog+' * 350}")
+    tab.goto(f"{server}/tasks?folder={large}&tasks_tab=Answers&question=who%3F&text={'the+dog+' * 350}")
     settle(tab)  # until then the model that opens without asking has a Stop button, too
     open_it(tab)
     main = tab.locator(MAIN)
