@@ -7,29 +7,30 @@ from pathlib import Path
 COURSE = Path(__file__).parent
 SOLUTIONS, STANDARD = COURSE / "solutions", Path(sysconfig.get_path("stdlib"))
 CALLS = ("positional argument", "keyword argument", "not callable")  # what is wrong with the call itself
+# Exceptions whose message tells enough without their name.
+PLAIN = (ArithmeticError, AttributeError, RuntimeError, TypeError, UnboundLocalError, ValueError)
 
 
 def why_it_stopped(error: Exception) -> str:
     """Say what an exception means that was raised in the reader's code, or on the way through what it gave."""
-    said = str(error).partition("\n")[0]
-    if "modified by an inplace operation" in said:
+    message, returned = str(error).partition("\n")[0], _in_the_check(error)
+    if "modified by an inplace operation" in message:
         return (
             "backward() needs numbers that your code has overwritten (+=, x[...] = ..., or a name that ends with _): "
             "make a new tensor instead."
         )
-    if "does not require grad" in said and _in_the_check(error):
+    if "does not require grad" in message and returned:
         return (
             "no gradient passes your result: detach, no_grad, item, or a new tensor made from numbers cuts the way "
             "back."
         )
-    if "NoneType" in said and _in_the_check(error):
+    if "NoneType" in message and returned:
         return "your function gives None where a result is asked for: is a `return` missing?"
-    if _in_the_check(error) and not any(word in said for word in CALLS):
-        return f"your result is not of the kind that is asked for: {said}"
-    plain = bool(said) and isinstance(
-        error, ArithmeticError | AttributeError | RuntimeError | TypeError | UnboundLocalError | ValueError
-    )
-    return f"your code stopped: {said if plain else f'{type(error).__name__}: {said}'}".removesuffix(": ")
+    if returned and not any(word in message for word in CALLS):
+        return f"your result is not of the kind that is asked for: {message}"
+    if message and isinstance(error, PLAIN):
+        return f"your code stopped: {message}"
+    return f"your code stopped: {type(error).__name__}: {message}".removesuffix(": ")
 
 
 def _in_the_check(error: Exception) -> bool:

@@ -48,8 +48,8 @@ def read_records(
     CSV. The first line names the columns, unless `columns` are numbers: then they are called "0", "1", ... Lines that
     begin with a number of few ("1 a fine film") have the columns "label" and "text"; other lines without a delimiter
     are the column "text"; blank ones are left out. With `every_line` each such line is a text, and a blank one a
-    mistake. InputError names the line where
-    something is wrong; with `skipped` such a row is left out and counted, unless it makes all later rows doubtful.
+    mistake. InputError names the line where something is wrong; with `skipped` such a row is left out and counted,
+    unless it makes all later rows doubtful.
     """
     if path.suffix.lower() in JSON:
         yield from usable(_lines(path, encoding), partial(_object, path), skipped)
