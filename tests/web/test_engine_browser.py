@@ -107,7 +107,10 @@ def engine(tab, site):
 
 @ENGINES
 def test_a_hundred_texts_get_the_answers_of_bertlab(engine, kernel, name, bits):
-    answers = engine(kernel, name, bits).evaluate(ANSWER, texts())
+    assert_answers(engine(kernel, name, bits).evaluate(ANSWER, texts()), name, bits)
+
+
+def assert_answers(answers, name, bits):
     assert len(answers) == 100
     for text, answer, (ids, probabilities, attentions) in zip(texts(), answers, expected(name, bits), strict=True):
         assert answer["ids"] == ids, text

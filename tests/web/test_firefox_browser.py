@@ -1,0 +1,47 @@
+"""The web edition in Firefox, where one is installed: the same answers, no error, no other host, without the server."""
+
+import shutil
+
+import pytest
+
+from benchmarks.web.serving import served
+from tests.web.firefox import opened
+from tests.web.test_engine_browser import ANSWER, OPEN, OURS, assert_answers, texts
+
+PROGRAM = next(filter(None, map(shutil.which, ("firefox-esr", "firefox"))), None)
+pytestmark = [pytest.mark.browser, pytest.mark.skipif(PROGRAM is None, reason="no Firefox on this machine")]
+ANSWERED = "/Answered by english, here/.test(document.querySelector('#status')?.textContent)"
+WORDS = "() => [...document.querySelectorAll('.column:first-child .bars .word')].map((word) => word.textContent)"
+
+
+@pytest.fixture
+def firefox(tmp_path):
+    with opened(PROGRAM, tmp_path) as window:
+        yield window
+
+
+@pytest.mark.parametrize(("kernel", "name"), [("product.wasm", OURS[0]), (None, OURS[-1])], ids=["simd", "plain"])
+def test_a_hundred_texts_get_the_answers_of_bertlab_in_firefox(firefox, site, kernel, name):
+    firefox.goto(f"{site}/live/js/model.js")  # as text: an empty page of the site
+    assert firefox.evaluate(OPEN, [name, kernel, 16]) is (kernel is None)
+    assert_answers(firefox.evaluate(ANSWER, texts()), name, 16)
+
+
+def test_the_page_answers_and_goes_on_without_the_server(firefox, live_site):
+    with served(live_site) as site:
+        firefox.goto(f"{site}/live/?text=My+niece+is+afraid+[MASK]+spiders.")
+        firefox.wait(ANSWERED)
+        assert firefox.evaluate(WORDS)[0] == "of"
+        firefox.evaluate("() => navigator.serviceWorker.ready.then(() => true)")
+    firefox.goto(f"{site}/live/?text=Better+late+than+[MASK].")
+    firefox.wait(ANSWERED)
+    assert len(firefox.evaluate(WORDS)) == 6
+    assert (firefox.outside, firefox.broken) == ([], [])
+
+
+@pytest.mark.slow
+def test_pages_of_the_book_open_in_firefox(firefox, book):
+    for page in ("index.html", "notebooks/04_attention.html", "notebooks/13_what_it_knows.html"):
+        firefox.goto(f"{book}/{page}")
+        assert firefox.evaluate("() => document.querySelector('h1').textContent.length > 3"), page
+    assert (firefox.outside, firefox.broken) == ([], [])
