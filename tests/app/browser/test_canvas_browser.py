@@ -51,6 +51,8 @@ def test_toggles_and_hover_answer_at_once(canvas):
     tab = canvas()
     cells = tab.locator(".cells canvas")
     size = int(cells.get_attribute("width"))
+    said = tab.locator(".said").inner_text()
+    assert said.startswith("Strongest between words: “") and "[CLS]" not in said
     cells.hover(position={"x": 30, "y": 5})
     assert "“[CLS]” attends to “" in tab.locator(".said").inner_text()
     tab.get_by_label("Show [CLS] and [SEP]").uncheck()

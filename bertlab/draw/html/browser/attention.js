@@ -95,7 +95,7 @@ const makeFull = (heads, state) => {
   const say = (text) => { said.textContent = text; };
   const draw = (keep, top) => {
     const at = heads.chosen(), place = heads.offset(at), { weights } = heads.set(), inArcs = state.arcs && tokens.length <= ARC_LIMIT;
-    const shown = seen(weights, place, tokens, keep), room = node.clientWidth || 440;
+    const shown = seen(weights, place, tokens, keep, heads.special), room = node.clientWidth || 440;
     const picture = inArcs ? arcs(shown, titleOf(at), room, say)
       : matrix(shown, titleOf(at), room, (canvas) => paint(canvas, weights, place, tokens.length, keep, top), say);
     const who = state.control && sets.length > 1 ? "random weights, nothing learnt" : name;

@@ -28,7 +28,7 @@ const outlook = (model, roles, state) => {
     return (those.length ? those : able).sort((a, b) => score(b, role) - score(a, role)).slice(0, those.length || NEAREST);
   };
   return {
-    model, roles, every, set, roleOf, score, playing, ordered,
+    model, special, roles, every, set, roleOf, score, playing, ordered,
     chosen: () => [clamp(state.layer, layers), clamp(state.head, heads)],
     offset: ([layer, head]) => (layer * heads + head) * tokens.length ** 2,
     keep: () => Uint16Array.from(tokens.keys()).filter((i) => state.specials || !special[i]),

@@ -3,14 +3,15 @@
 const share = (byte) => (byte / 255).toFixed(2);
 
 // One head as a reader sees it: the tokens kept (all, or those that are not special) and their weights in bytes.
-const seen = (weights, at, tokens, keep) => {
+const seen = (weights, at, tokens, keep, special) => {
   const weight = (row, column) => weights[at + keep[row] * tokens.length + keep[column]];
   const token = (row) => `“${tokens[keep[row]]}”`;
   const pair = (row, column) => `${token(row)} attends to ${token(column)} with weight ${share(weight(row, column))}`;
-  let most = [0, 0];
-  for (let row = 0; row < keep.length; row++)
-    for (let column = 0; column < keep.length; column++) if (weight(row, column) > weight(...most)) most = [row, column];
-  const loudest = keep.length ? `Strongest here: ${pair(...most)}.` : "No token is left to show.";
+  // Most heads rest on [CLS] or [SEP]: what they do among words says more.
+  const words = [...keep.keys()].filter((i) => !special[keep[i]]), searched = words.length ? words : [...keep.keys()];
+  let most = [searched[0], searched[0]];
+  for (const row of searched) for (const column of searched) if (weight(row, column) > weight(...most)) most = [row, column];
+  const loudest = keep.length ? `Strongest${words.length ? " between words" : ""}: ${pair(...most)}.` : "No token is left to show.";
   return { weight, token, pair, loudest, names: Array.from(keep, (i) => tokens[i]) };
 };
 
