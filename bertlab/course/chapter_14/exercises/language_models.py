@@ -57,7 +57,7 @@ def _text() -> dict[str, torch.Tensor]:
 
 
 def _models(*sizes: tuple[int, int, int]) -> list[tuple]:
-    options: dict[str, Any] = {"max_position_embeddings": 9, "hidden_dropout_prob": 0.4, "layer_norm_eps": 0.1}
+    options: dict[str, Any] = {"max_position_embeddings": 9, "initializer_range": 0.3, "hidden_dropout_prob": 0.4}
     runs = {"forward": tuple(_text().values()), "loss": (_text(),)}
     return [((Config(30, H, L, A, 10, **options),), runs) for H, A, L in sizes]
 

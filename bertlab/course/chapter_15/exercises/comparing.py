@@ -120,7 +120,7 @@ def _pairs() -> list[tuple]:
     luck, gain = rng.normal(0, 3, (5, 1)), rng.normal(0.5, 1, (5, 1))
     plain = [
         [np.stack([np.broadcast_to(x, shape), np.ones(shape)], -1) for x in pair]
-        for shape, pair in (((4, 40), (hard + change, hard)), ((5, 40), (luck + gain, luck)))
+        for shape, pair in (((4, 40), (hard + change, hard)), ((5, 1), (luck + gain, luck)))
     ]
     by_example, by_seed = np.array([[[0, 1], [9, 9]] * 20] * 2), np.array([[[0, 1]] * 40, [[9, 9]] * 40])
     weighted = [(scores.astype(float), scores * [0.0, 1.0]) for scores in (by_example, by_seed)]
@@ -343,7 +343,7 @@ ADJUSTED = "np.minimum(1, np.maximum.accumulate(steps))"
 
 check_holm = Exercise(
     holm,
-    lambda: [([0.01, 0.04, 0.03, 0.005, 0.9],), ([0.6, 0.7],), ([0.02],)],
+    lambda: [([0.01, 0.04, 0.03, 0.005, 0.9],), ([0.6, 0.7],), ([0.02],), ([0.03, 0.02, 0.02],)],
     right="Right: the smallest p times m, the next times m - 1, never falling, at most 1.",
     observe=lambda fn, p_values: value(lambda given: _numbers(fn(given)), p_values),
     slips=[
