@@ -125,4 +125,5 @@ def small_batch(rows: int = 3, width: int = 7) -> tuple[Tensor, Tensor, Tensor]:
     mask = torch.tensor([[1] * 7, [1] * 4 + [0] * 3, [1] * 5 + [0] * 2])
     types = torch.tensor([[0, 0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 0, 0, 0], [0] * 7])
     ids = torch.tensor([[2, 8, 9, 3, 17, 4, 3], [2, 12, 3, 13, 0, 7, 0], [2, 8, 25, 11, 3, 0, 0]])
-    return ids[:rows, :width], mask[:rows, :width], types[:rows, :width]
+    ids, mask, types = (each[:rows, :width].contiguous() for each in (ids, mask, types))
+    return ids, mask, types
