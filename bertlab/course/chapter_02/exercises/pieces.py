@@ -79,9 +79,7 @@ class _Watched(frozenset):
 
 
 ENDLESS = "your loop does not end: after each piece go on behind it, and stop at its failure."
-VOCABULARY = (
-    "a un una una## ##aff ##ffa ##ble ##able ##ab ##le able play ##ing ##i ##n ##g s ##s x ##x ss ##st ##ability [UNK]".split()
-)
+VOCABULARY = "a un una una## ##aff ##ffa ##ble ##able ##ab ##le able play ##ing ##i ##n ##g s ##s x ##x ss ##st ##ability [UNK]".split()
 WORDS = (
     "play",
     "playing",

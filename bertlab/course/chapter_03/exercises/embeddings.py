@@ -27,7 +27,8 @@ def _looked_up(fn, ids: Tensor, table: Tensor) -> dict[str, Any]:
     result = fn(ids, leaf)
     has_product = _has_product(result)
     backward(result)
-    found = {"result": result, "changed": [] if torch.equal(ids, given) else ["ids"]}
+    pairs = {"ids": (ids, given), "table": (leaf, table)}
+    found = {"result": result, "changed": [name for name, pair in pairs.items() if not torch.equal(*pair)]}
     return found | {"gradient of table": leaf.grad, BY_A_PRODUCT: has_product}
 
 

@@ -371,7 +371,13 @@ def _without_replacement(accuracies, k):
 
 check_expected_best = Exercise(
     expected_best,
-    lambda: [([0.7, 0.5, 0.9, 0.6], 2), ([0.7, 0.5, 0.9, 0.6], 3), ([0.4, 0.3, 0.8], 1), ([0.6, 0.4, 0.6], 3), ([0.7, 0.5, 0.9, 0.6], 500)],
+    lambda: [
+        ([0.7, 0.5, 0.9, 0.6], 2),
+        ([0.7, 0.5, 0.9, 0.6], 3),
+        ([0.4, 0.3, 0.8], 1),
+        ([0.6, 0.4, 0.6], 3),
+        ([0.7, 0.5, 0.9, 0.6], 500),
+    ],
     right="Right: from the mean, for one run, towards the maximum, for many.",
     observe=value,
     slips=[

@@ -24,12 +24,18 @@ class _Toy(nn.Module):
 
     def loss(self, batch: dict[str, Tensor]) -> Tensor:
         self.modes.append(self.training)
-        return batch["scale"] * F.cross_entropy(self.classifier(self.dropout(self.bert(batch["x"]).tanh())), batch["labels"])
+        return batch["scale"] * F.cross_entropy(
+            self.classifier(self.dropout(self.bert(batch["x"]).tanh())), batch["labels"]
+        )
 
 
 def _batches() -> Iterator[dict[str, Tensor]]:
     for number in range(STEPS + 2):
-        yield {"x": 3 * random_tensor(5, 4, seed=number), "labels": torch.arange(5) % 3, "scale": 0.1 if number % 2 else 5.0}
+        yield {
+            "x": 3 * random_tensor(5, 4, seed=number),
+            "labels": torch.arange(5) % 3,
+            "scale": 0.1 if number % 2 else 5.0,
+        }
     expect(False, f"you took more batches than steps={STEPS}: stop after `steps`, as they may come without end.")
 
 

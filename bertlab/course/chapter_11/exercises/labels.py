@@ -280,7 +280,12 @@ KNOWN = 'before in (f"B-{after[2:]}", after)'
 
 check_may_follow = Exercise(
     every_token.may_follow,
-    lambda: [*product(NAMES, NAMES), ("B-creative-work", "I-creative-work"), ("B-creative-work", "I-creative-team"), ("B-art-work", "I-creative-work")],
+    lambda: [
+        *product(NAMES, NAMES),
+        ("B-creative-work", "I-creative-work"),
+        ("B-creative-work", "I-creative-team"),
+        ("B-art-work", "I-creative-work"),
+    ],
     right="Right: only I- is choosy, and it wants its own kind before it.",
     observe=lambda fn, before, after: {"result": bool(fn(before, after))},
     kept=("may_follow",),

@@ -27,7 +27,15 @@ check_offsets = Exercise(
     answers.offsets,
     lambda: [
         (_tokenizer(), text)
-        for text in ("my dog", "  My DOG, doesn't", PASSAGE, "\u4f60 caf\u0065\u0301 \u200b x", "my elephant x", "my d\u200dog my", "")
+        for text in (
+            "my dog",
+            "  My DOG, doesn't",
+            PASSAGE,
+            "\u4f60 caf\u0065\u0301 \u200b x",
+            "my elephant x",
+            "my d\u200dog my",
+            "",
+        )
     ],
     right="Right: every token's characters.",
     observe=value,
