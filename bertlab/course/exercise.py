@@ -23,8 +23,8 @@ from bertlab.course.stopped import why_it_stopped
 SEED = 2018  # of the random numbers that a program meets; who sets another one has seeded all of them
 Program = Callable[..., Any]
 RESEEDED = (
-    "torch.manual_seed begins the random numbers of the whole program anew, which others draw from too: leave the seed to "
-    "the program that calls, or take a torch.Generator() of your own."
+    "torch.manual_seed begins the random numbers of the whole program anew, which others draw from too: leave the seed "
+    "to the program that calls, or take a torch.Generator() of your own."
 )
 Observed = dict[str, Any]  # what counts of a program on one case, by name
 

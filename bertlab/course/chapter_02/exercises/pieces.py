@@ -79,7 +79,9 @@ class _Watched(frozenset):
 
 
 ENDLESS = "your loop does not end: after each piece go on behind it, and stop at its failure."
-VOCABULARY = "a un una una## ##aff ##ffa ##ble ##able ##ab ##le able play ##ing ##i ##n ##g s ##s x ##x ss ##st ##ability [UNK]".split()
+VOCABULARY = (
+    "a un una una## ##aff ##ffa ##ble ##able ##ab ##le able play ##ing ##i ##n ##g s ##s x ##x ss ##st theatre".split()
+)
 WORDS = (
     "play",
     "playing",
@@ -91,7 +93,7 @@ WORDS = (
     "qplay",
     "playa",
     "sst",
-    "playability",
+    "theatre",
     "x" * 100,
     "x" * 101,
 )

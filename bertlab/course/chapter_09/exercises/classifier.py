@@ -285,6 +285,10 @@ check_layer_shares = Exercise(
     kept=("layer_shares",),
     slips=[
         (
+            "the head is all of the model's children but `bert`: it may have several parts, of any names.",
+            'if name != "bert" => if name == "classifier"',
+        ),
+        (
             "upside down: the embeddings have the largest share, and the last layer the least.",
             "reversed(range(len(blocks))) => range(len(blocks))",
         ),

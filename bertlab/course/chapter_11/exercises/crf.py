@@ -7,7 +7,7 @@ from torch import Tensor
 
 from bertlab.course.chapter_11.exercises.labels import DECODED, NAMES, on_words, tagger, tagger_cases
 from bertlab.course.exercise import Exercise
-from bertlab.course.observe import call, expect, filled, module, random_tensor, value
+from bertlab.course.observe import call, expect, module, random_tensor, value
 from bertlab.course.solutions import every_token
 from bertlab.course.solutions.every_token import log_partition
 
