@@ -5,6 +5,7 @@ from copy import deepcopy
 from typing import Any
 from zlib import crc32
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -22,7 +23,7 @@ def call(fn: Callable, *args: Any) -> dict[str, Any]:
 
 def value(fn: Callable, *args: Any) -> dict[str, Any]:
     """Observe the result of a function that nothing is learned through, and which arguments it has changed in place."""
-    plain = [isinstance(arg, Tensor | list | dict | set) for arg in args]
+    plain = [isinstance(arg, Tensor | np.ndarray | list | dict | set) for arg in args]
     before = [_copy(arg) if kind else None for arg, kind in zip(args, plain, strict=True)]
     result = fn(*args)
     after = enumerate(zip(args, before, plain, strict=True), start=1)
@@ -43,6 +44,8 @@ def _copy(arg: Any) -> Any:
 def _same(arg: Any, old: Any) -> bool:
     if isinstance(arg, Tensor):
         return torch.equal(arg.detach(), old)
+    if isinstance(arg, np.ndarray):
+        return np.array_equal(arg, old)
     if isinstance(arg, dict):
         return arg.keys() == old.keys() and all(_same(each, old[name]) for name, each in arg.items())
     if isinstance(arg, list):
@@ -89,7 +92,8 @@ def module(cls: type[nn.Module], options: Sequence, runs: Mapping[str, Sequence]
             model.zero_grad()
             name = ("result" if method == "forward" else f"result of {method}") + mode
             seen = call(model if method == "forward" else getattr(model, method), *args)
-            found |= {name: seen.pop("result")} | {f"{what}{mode}": each for what, each in seen.items()}
+            found |= {name: seen.pop("result"), "changed": found.get("changed", []) + seen.pop("changed")}
+            found |= {f"{what}{mode}": each for what, each in seen.items()}
     return found | {f"gradient of {name}": each.grad for name, each in sorted(parameters.items())}
 
 
@@ -115,9 +119,11 @@ def random_tensor(*shape: int, seed: int = 0) -> Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
-def small_batch() -> tuple[Tensor, Tensor, Tensor]:
-    """input_ids, attention_mask and token_type_ids (3, 7): two pairs and a single text, of unlike lengths."""
+def small_batch(rows: int = 3, width: int = 7) -> tuple[Tensor, Tensor, Tensor]:
+    """input_ids, attention_mask and token_type_ids (3, 7), or a corner of them: two pairs and a single text, of unlike
+    lengths. One padded position has the id of a word: the mask alone says what is padding."""
     mask = torch.tensor([[1] * 7, [1] * 4 + [0] * 3, [1] * 5 + [0] * 2])
     types = torch.tensor([[0, 0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 0, 0, 0], [0] * 7])
-    ids = torch.tensor([[2, 8, 9, 3, 17, 4, 3], [2, 12, 3, 13, 0, 0, 0], [2, 8, 25, 11, 3, 0, 0]])
+    ids = torch.tensor([[2, 8, 9, 3, 17, 4, 3], [2, 12, 3, 13, 0, 7, 0], [2, 8, 25, 11, 3, 0, 0]])
+    ids, mask, types = (each[:rows, :width].contiguous() for each in (ids, mask, types))
     return ids, mask, types

@@ -4,9 +4,11 @@ import ast
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from signal import ITIMER_PROF, SIG_IGN, SIGPROF, setitimer, signal
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -131,7 +133,9 @@ def around(reference: Callable) -> Iterator[tuple[str, Callable]]:
     for kind, lost in LOST.items():
         if any(name in lost for name in names) or "batch" in names:
             yield kind, wrapped(reference, lambda args, names, lost=lost: without(args, names, lost))
-    yield "input changed in place", wrapped(reference, lambda args, names: args, after=change_first)
+    for number, name in enumerate(most_arguments(reference)):
+        after = partial(change_at, number)
+        yield f"input changed in place: {name}", wrapped(reference, lambda args, names: args, after=after)
     if "model" in names:
         yield (
             "eval mode",
@@ -141,6 +145,14 @@ def around(reference: Callable) -> Iterator[tuple[str, Callable]]:
         )
     if isinstance(reference, type) and issubclass(reference, nn.Module):
         yield "eval mode", always_eval(reference)
+
+
+def most_arguments(reference: Callable) -> list[str]:
+    """The names of the arguments of a function, or of that method of a module which takes most."""
+    methods = [getattr(reference, name) for name in ("forward", "loss") if hasattr(reference, name)]
+    if not isinstance(reference, type):
+        return list(inspect.signature(reference).parameters)
+    return max((list(inspect.signature(method).parameters)[1:] for method in methods), key=len, default=[])
 
 
 def method_of(reference: Callable) -> Callable:
@@ -197,20 +209,21 @@ def without(args: list, names: list[str], lost: tuple[str, ...]) -> list:
 
 
 @torch.no_grad()
-def change_first(args) -> None:
-    """Write into the first argument that can be written into."""
-    for arg in args:
-        if isinstance(arg, dict) and arg:
-            change_first(list(arg.values()))
-            return
+def change_at(number: int, args: list) -> None:
+    """Write into an argument, if it can be written into; into what a dictionary holds."""
+    for arg in args[number : number + 1]:
+        if isinstance(arg, dict):
+            for each in arg.values():
+                change_at(0, [each])
         if isinstance(arg, Tensor) and arg.numel():
             effective.append(True)
             arg.view(-1)[-1:] = ~arg.view(-1)[-1:] if arg.dtype == torch.bool else arg.view(-1)[-1:] + 1
-            return
+        if isinstance(arg, np.ndarray) and arg.size:
+            effective.append(True)
+            arg.flat[-1] = not arg.flat[-1] if arg.dtype == bool else arg.flat[-1] + 1
         if isinstance(arg, list) and arg:
             effective.append(True)
             arg.append(arg[-1])
-            return
 
 
 def in_eval_mode(arg):

@@ -15,6 +15,8 @@ from scipy import stats
 from torch import nn
 
 from bertlab.compare import statistics
+from bertlab.course.chapter_00.exercises import tour
+from bertlab.course.chapter_17.exercises import counting
 from bertlab.course.chapters import EXERCISES
 from bertlab.course.solutions import (
     answers,
@@ -310,6 +312,11 @@ def loss_of_torch(logits, labels):
     return F.cross_entropy(logits[chosen], labels[chosen], reduction="sum") / max(int(chosen.sum()), 1)
 
 
+def loss_of_a_constant(logits, labels):
+    chosen = labels != -100
+    return F.cross_entropy(logits[chosen], labels[chosen]) if chosen.any() else torch.tensor(0.0)
+
+
 class HeadStepByStep(pretraining.MaskedLMHead):
     def forward(self, states):
         x = F.gelu(self.dense(states))
@@ -383,6 +390,13 @@ def joint_loss_of_torch(prediction_logits, relationship_logits, labels, next_sen
     return F.cross_entropy(prediction_logits.transpose(1, 2), labels) + pairs / asked.sum().clamp(min=1)
 
 
+def joint_loss_by_cases(prediction_logits, relationship_logits, labels, next_sentence_label):
+    loss = F.cross_entropy(prediction_logits.flatten(0, 1), labels.flatten())
+    if (next_sentence_label != -100).any():
+        loss = loss + F.cross_entropy(relationship_logits, next_sentence_label)
+    return loss
+
+
 class ModelByKeywords(pretraining.BertForPreTraining):
     def forward(self, input_ids, attention_mask, token_type_ids):
         states, pooled = self.bert(input_ids, token_type_ids=token_type_ids, attention_mask=attention_mask)
@@ -419,6 +433,13 @@ class TorchAdamW:
 
     def zero_grad(self):
         self.torch.zero_grad()
+
+
+class AdamWThatZeroes(training.AdamW):
+    def zero_grad(self):
+        for weight in self.parameters:
+            if weight.grad is not None:
+                weight.grad.zero_()
 
 
 def step_that_clears_first(model, optimizer, batch, rate, clip=1.0):
@@ -480,6 +501,15 @@ def score_by_loops(log_p, ids):
     return torch.stack(rows)
 
 
+def score_by_numpy(log_p, ids):
+    rows, places = np.indices(ids[:, 1:].shape)
+    return torch.from_numpy(log_p.detach().numpy()[rows, places, ids[:, 1:].numpy()].sum(1))
+
+
+def pair_of_an_array(first, second, cls, sep, length):
+    return np.array(tour.pair_inputs(first, second, cls, sep, length))
+
+
 # Chapters 09 and 12
 
 
@@ -529,7 +559,8 @@ def finetune_that_clears_first(model, batches, steps, rate=1e-3, warmup=0.1, cli
 
 
 def shares_from_the_top(model, decay):
-    found, share = [(model.classifier, 1), (model.bert.pooler, 1)], 1.0
+    heads = dict(model.named_children())
+    found, share = [(model.bert.pooler, 1), *((heads[name], 1) for name in heads if name != "bert")], 1.0
     for layer in reversed(model.bert.encoder.layers):
         found.append((layer, share))
         share *= decay
@@ -903,7 +934,8 @@ ANSWERS = {
             72 * layers * hidden * hidden * sum(lengths)
             + 6 * hidden * (hidden + vocabulary) * labels
             + 12 * layers * hidden * sum(n * n for n in lengths)
-        )
+        ),
+        lambda *numbers: float(counting.step_operations(*numbers)),
     ],
     "check_attainable": [
         lambda operations, moved, peak, bandwidth: operations / max(operations / peak, moved / bandwidth)
@@ -933,17 +965,17 @@ ANSWERS = {
     "check_still_falling": [falling_by_arrays],
     "check_interval": [interval_by_choice],
     "check_likeliest": [likeliest_by_sorting],
-    "check_pair_inputs": [pair_of_tensors],
+    "check_pair_inputs": [pair_of_tensors, pair_of_an_array],
     "check_left_of_gap": [lambda text: text.split("[MASK]")[0] + "[MASK]"],
     "check_best_span": [span_by_a_table],
     "check_neighbours": [neighbours_one_by_one],
     "check_negative_sampling": [sampling_by_einsum],
     "check_may_look": [lambda size: torch.arange(size)[:, None] >= torch.arange(size)],
-    "check_text_score": [score_by_loops],
+    "check_text_score": [score_by_loops, score_by_numpy],
     "check_epochs": [epochs_of_a_copy, epochs_by_permutation],
     "check_classifier": [ClassifierByHand],
     "check_finetune": [finetune_that_clears_first],
-    "check_layer_shares": [shares_from_the_top],
+    "check_layer_shares": [shares_from_the_top, lambda model, decay: iter(shares_from_the_top(model, decay))],
     "check_smooth_loss": [lambda logits, labels, p: F.cross_entropy(logits, labels, label_smoothing=p)],
     "check_expected_best": [best_by_counting],
     "check_normalise": [normalise_by_expressions],
@@ -968,7 +1000,7 @@ ANSWERS = {
         lambda scores, attention_mask: (scores - 1e4 * (1 - attention_mask[:, None, None])).softmax(-1),
     ],
     "check_multi_head_attention": [AttentionByEinsum, AttentionHeadByHead],
-    "check_previous_head": [previous_by_steep_scores],
+    "check_previous_head": [previous_by_steep_scores, lambda positions: [*previous_by_steep_scores(positions)]],
     "check_gelu": [F.gelu, lambda x: x * torch.distributions.Normal(0, 1).cdf(x)],
     "check_layer_norm": [lambda x, weight, bias, eps: F.layer_norm(x, x.shape[-1:], weight, bias, eps)],
     "check_layer": [LayerWithTwoDropouts],
@@ -977,17 +1009,17 @@ ANSWERS = {
     "check_count_parameters": [count_layer_by_layer],
     "check_actions": [actions_by_index],
     "check_mask_tokens": [coins, coins_of_the_whole_vocabulary],
-    "check_mlm_loss": [loss_of_torch],
+    "check_mlm_loss": [loss_of_torch, loss_of_a_constant],
     "check_mlm_head": [HeadStepByStep],
     "check_whole_words": [words_from_the_right],
     "check_cut_pair": [cut_the_first_of_equals],
     "check_make_pairs": [by_exchange, pairs_by_flags],
     "check_collate": [collate_by_tensors],
-    "check_joint_loss": [joint_loss_of_torch],
+    "check_joint_loss": [joint_loss_of_torch, joint_loss_by_cases],
     "check_pretraining_model": [ModelByKeywords],
     "check_rate_factor": [rate_by_min],
     "check_adamw_step": [adamw_in_place],
-    "check_adamw": [TorchAdamW],
+    "check_adamw": [TorchAdamW, AdamWThatZeroes],
     "check_train_step": [step_that_clears_first],
     "check_batches": [batches_of_another_order],
 }

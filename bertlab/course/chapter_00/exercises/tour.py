@@ -115,7 +115,7 @@ WHOLE = 'text[: text.index("[MASK]")] + "[MASK]"'
 
 check_left_of_gap = Exercise(
     left_of_gap,
-    lambda: [("My [MASK] is hairy.",), (TWO,), ("[MASK] swim.",), ("He is [MASK], she is [MASK].",)],
+    lambda: [("My [MASK] is hairy.",), (TWO,), ("[MASK] swim.",), ("He [the cat] is [MASK], she is [MASK].",)],
     right="Right: all that a left-to-right language model would see.",
     observe=lambda fn, text: {"result": fn(text).strip()},
     slips=[
@@ -143,11 +143,11 @@ def _logits() -> list[tuple]:
         ([9, 0, 5, 0, 0], [0, 0, 0, 6, 1], 4),  # [CLS] has the highest logit
         ([0, 0, 0, 5, 0], [0, 0, 0, 6, 0], 4),  # one token
         ([0, 5, 4, 3, 0, 0], [0, 0, 0, 0, 6, 0], 3),  # the best pair is too long
-        ([-9, -6, -2, -5], [-9, -7, -6, -1], 3),  # all below zero
+        ([-90, -60, -20, -50], [-90, -70, -60, -10], 3),  # all below zero
         ([0, 1, 0, 2, 7], [0, 3, 0, 0, 6], 2),  # the last token
         ([0, 8, 1, 7.9, 0], [0, 0, 0, 3.2, 3], 4),  # the sum of softmaxes would choose another pair
         ([0, 4, 1, 0, 5], [5, 1, 4, 3, 0], 4),  # the best start alone leads astray
-        ([0, 6, 1, 1], [0, 0, 6, 7], 3),
+        ([0, 6, 1, 1], [0, 0, 6.2, 6.9], 3),
     )
     return [(torch.tensor(start).float(), torch.tensor(end).float(), longest) for start, end, longest in rows]
 

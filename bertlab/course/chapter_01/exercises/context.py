@@ -156,6 +156,7 @@ check_text_score = Exercise(
     text_score,
     _texts,
     right="Right: the chain rule, word by word.",
+    observe=value,
     slips=[
         (SEEN, f"{CHAIN} => log_p.gather(2, ids[..., None]).squeeze(-1).sum(1)"),
         (SEEN, f"{CHAIN} => log_p[:, 1:].gather(2, following).squeeze(-1).sum(1)"),

@@ -20,6 +20,8 @@ TEXTS = (
     "My\tDOG",
     "a\x00b",
     "我爱",
+    "ØST Дом",
+    "",
 )
 MARKS = ' if unicodedata.category(c) != "Mn"'
 
@@ -78,7 +80,7 @@ class _Watched(frozenset):
 
 ENDLESS = "your loop does not end: after each piece go on behind it, and stop at its failure."
 VOCABULARY = (
-    "a un una una## ##aff ##ffa ##ble ##able ##ab ##le able play ##ing ##i ##n ##g s ##s x ##x ss ##st [UNK]".split()
+    "a un una una## ##aff ##ffa ##ble ##able ##ab ##le able play ##ing ##i ##n ##g s ##s x ##x ss ##st theatre".split()
 )
 WORDS = (
     "play",
@@ -91,6 +93,7 @@ WORDS = (
     "qplay",
     "playa",
     "sst",
+    "theatre",
     "x" * 100,
     "x" * 101,
 )

@@ -18,6 +18,7 @@ def lookup(ids, table):
 
 
 PRODUCTS = ("Mm", "Bmm", "Mv", "Dot", "Mul", "Addmm", "Baddbmm", "Linear", "SparseMm")
+LOOKUPS = ("Index", "IndexSelect", "Embedding", "Gather")
 BY_A_PRODUCT = "the vectors come from one-hot rows and a product"
 
 
@@ -26,29 +27,32 @@ def _looked_up(fn, ids: Tensor, table: Tensor) -> dict[str, Any]:
     result = fn(ids, leaf)
     has_product = _has_product(result)
     backward(result)
-    found = {"result": result, "changed": [] if torch.equal(ids, given) else ["ids"]}
+    pairs = {"ids": (ids, given), "table": (leaf, table)}
+    found = {"result": result, "changed": [name for name, pair in pairs.items() if not torch.equal(*pair)]}
     return found | {"gradient of table": leaf.grad, BY_A_PRODUCT: has_product}
 
 
 def _has_product(result: Tensor) -> bool:
-    """Whether a product leads from the table to the result, by the names in autograd's graph."""
-    open_nodes, seen = [result.grad_fn], set()
+    """Whether a product, and no lookup, leads from the table to the result, by the names in autograd's graph."""
+    open_nodes, seen, names = [result.grad_fn], set(), set()
     while open_nodes:
         node = open_nodes.pop()
         if node is None or node in seen:
             continue
-        if node.name().removeprefix("Unsafe").rstrip("0123456789").removesuffix("Backward") in PRODUCTS:
-            return True
         seen.add(node)
+        names.add(node.name().removeprefix("Unsafe").rstrip("0123456789").removesuffix("Backward"))
         open_nodes += [following for following, _ in node.next_functions]
-    return False
+    return not names.isdisjoint(PRODUCTS) and names.isdisjoint(LOOKUPS)
 
 
 FLOATS = "one-hot rows are whole numbers, and the product, one_hot @ table, wants floating point."
 
 check_lookup = Exercise(
     lookup,
-    lambda: [(torch.tensor([[2, 0, 5], [1, 1, 3]]), random_tensor(7, 4))],  # 6, the last of the table, does not occur
+    lambda: [  # the last row of each table does not occur
+        (torch.tensor([[2, 0, 5], [1, 1, 3]]), random_tensor(7, 4)),
+        (torch.tensor([[1, 4]]), random_tensor(6, 5)),
+    ],
     right="Right: the product picks a row for each id, and the gradient finds the way back.",
     observe=_looked_up,
     slips=[
@@ -136,14 +140,14 @@ check_segment_ids = Exercise(
 
 
 def _embedded() -> list[tuple]:
-    ids, _, types = small_batch()
-    sizes = ((12, 30, 9), (7, 40, 8))  # hidden size, vocabulary, positions
+    sizes = ((12, 30, 9, 7), (7, 40, 8, 5))  # hidden size, vocabulary, positions, tokens
     return [
         (
             (Config(V, H, max_position_embeddings=P, hidden_dropout_prob=0.4, layer_norm_eps=0.1),),
             {"forward": (ids, types)},
         )
-        for H, V, P in sizes
+        for H, V, P, S in sizes
+        for ids, _, types in [small_batch(width=S)]
     ]
 
 

@@ -169,7 +169,7 @@ def previous_head(positions):
 def _attended(fn, positions: Tensor) -> dict[str, Any]:
     found = value(fn, positions)
     result = found.pop("result")
-    pair = isinstance(result, tuple) and len(result) == 2 and all(isinstance(each, Tensor) for each in result)
+    pair = isinstance(result, tuple | list) and len(result) == 2 and all(isinstance(each, Tensor) for each in result)
     expect(pair, "return two matrices, W_query and W_key, in this order, each a tensor.")
     query, key = result
     width = positions.size(1)

@@ -13,11 +13,11 @@ from bertlab.course.solutions.config import Config
 
 
 def _inputs() -> list[tuple]:
-    sizes = ((12, 3, 2), (6, 1, 1))  # hidden, heads, layers
+    sizes = ((12, 3, 2, 7), (6, 1, 1, 5))  # hidden, heads, layers, tokens
     options: dict[str, Any] = {"attention_probs_dropout_prob": 0.3, "hidden_dropout_prob": 0.4, "layer_norm_eps": 0.1}
     return [
-        ((Config(30, H, L, A, 10, max_position_embeddings=9, **options),), {"forward": small_batch()})
-        for H, A, L in sizes
+        ((Config(30, H, L, A, 10, max_position_embeddings=9, **options),), {"forward": small_batch(width=S)})
+        for H, A, L, S in sizes
     ]
 
 

@@ -48,7 +48,17 @@ def _masked(fn, ids: Tensor, special: Tensor, tokenizer: Any) -> dict[str, Any]:
     many = torch.stack([_drawn(fn, ids, special, tokenizer, seed, MANY)[1] != IGNORED for seed in range(8)])
     share = float(many.sum() / (len(many) * (~special).sum()))
     found["the same seed gives the same result"] = torch.equal(*again)
+    found["random replacements come from all of the vocabulary, its last word too"] = _reaches_all(fn, ids, special)
     return found | {f"rate={MANY} chooses {MANY:.0%}": abs(share - MANY) < 0.08}
+
+
+def _reaches_all(fn, ids: Tensor, special: Tensor) -> bool:
+    """Whether each of three words, which are the whole vocabulary, stands in for another."""
+    few = Tokenizer({token: number for number, token in enumerate([*SHUFFLED, "a", "b", "c"])})
+    ids = torch.where(special, ids, FIRST + ids % 3)
+    draws = [_drawn(fn, ids, special, few, seed, MANY)[0] for seed in range(8)]
+    words = torch.stack([hidden[hidden != ids].bincount(minlength=FIRST + 3) for hidden in draws]).sum(0)
+    return bool(words[FIRST:].all())
 
 
 def _drawn(fn, ids: Tensor, special: Tensor, tokenizer: Any, seed: int, *rate: float) -> tuple[Tensor, Tensor]:
@@ -57,7 +67,8 @@ def _drawn(fn, ids: Tensor, special: Tensor, tokenizer: Any, seed: int, *rate: f
     result = found["result"]
     pair = isinstance(result, tuple) and len(result) == 2 and all(isinstance(each, Tensor) for each in result)
     expect(pair, "return two tensors, hidden and labels, in this order, each a tensor.")
-    expect(all(each.shape == ids.shape for each in result), "hidden and labels must have the shape of input_ids.")
+    same = all((each.shape, each.dtype) == (ids.shape, ids.dtype) for each in result)
+    expect(same, "hidden and labels must have the shape of input_ids and be whole numbers of 64 bits, torch.long.")
     return result
 
 

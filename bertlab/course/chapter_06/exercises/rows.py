@@ -70,6 +70,7 @@ TOKENS = [
     "[CLS] a [MASK] b [UNK] c [SEP]",
     "[CLS] [ a ] [SEP]",
     "[CLS] c## a## ##b [SEP]",
+    "the # tag ##s of the dog ##s and the # tag ##s",
 ]
 NEW = 'elif token not in ("[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]"):'
 

@@ -93,14 +93,14 @@ check_joint_loss = Exercise(
 
 
 def _models() -> list[tuple]:
-    sizes = ((12, 3, 2), (6, 1, 1))  # hidden size, heads, layers
+    sizes = ((12, 3, 2, 7), (6, 1, 1, 5))  # hidden size, heads, layers, tokens
     options: dict[str, Any] = {
         "max_position_embeddings": 9,
         "initializer_range": 0.3,
         "hidden_dropout_prob": 0.4,
         "layer_norm_eps": 0.1,
     }
-    return [((Config(30, H, L, A, 10, **options),), {"forward": small_batch()}) for H, A, L in sizes]
+    return [((Config(30, H, L, A, 10, **options),), {"forward": small_batch(width=S)}) for H, A, L, S in sizes]
 
 
 def _whole(cls: type[nn.Module], options: Sequence, runs: Any) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Batches of pairs without end."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from itertools import islice
 from typing import Any
@@ -28,14 +28,17 @@ def _document(number: int) -> list[list[int]]:
 DOCUMENTS = [_document(number) for number in ORDER]
 
 
+RATE = 0.25  # another rate than the usual one, at which a function that ignores it is found out
+
+
 def _drawn(fn) -> dict[str, Any]:
     """What holds of the first batches of two seeds."""
     tokens = [*SHUFFLED, *(f"w{number}" for number in range(800))]
     tokenizer = Tokenizer({token: number for number, token in enumerate(tokens)})
     documents = deepcopy(DOCUMENTS)
-    streams = [fn(documents, tokenizer, 4, 21, 0.15, seed) for seed in (0, 0, 1)]
+    streams = [fn(documents, tokenizer, 4, 21, RATE, seed) for seed in (0, 0, *range(1, 16))]
     drawn = [list(islice(stream, 1)) for stream in streams]  # the streams take turns
-    made = [start + list(islice(stream, 13)) for start, stream in zip(drawn, streams, strict=True)]
+    made = [start + list(islice(stream, 13)) for start, stream in zip(drawn[:3], streams[:3], strict=True)]
     expect(all(len(batches) == 14 for batches in made), "the batches end: begin another round over the documents.")
     names = {"input_ids", "attention_mask", "token_type_ids", "labels", "next_sentence_label"}
     expect(all(names <= batch.keys() for batch in made[0]), f"each batch has {', '.join(sorted(names))}.")
@@ -50,11 +53,14 @@ def _drawn(fn) -> dict[str, Any]:
         "every batch has `size` rows": {len(batch["input_ids"]) for batch in first} == {4},
         "no row has more than max_tokens tokens, [CLS] and two [SEP] counted": longest <= 21,
         "pairs use the room that max_tokens leaves": longest == 21 and words > 15 * 4 * len(first),
-        "the same seed gives the same batches": _alike(first, again),
-        "another seed gives other batches": not _alike(first, other),
+        "the same seed gives the same batches": all(
+            _alike(*([batch[name] for batch in made] for made in (first, again))) for name in ("input_ids", "labels")
+        ),
+        "another seed gives other pairs": not _alike(map(_shown, first), map(_shown, other)),
+        "another seed gives other masks": _masked_alike(first[:1] * 15, [start[0] for start in drawn[2:]]) < 0.5,
         "each round makes new pairs and masks": len({str(_shown(batch)[:, 1:].tolist()) for batch in first}) == 14,
         "masks are drawn anew for each batch": _masked_alike(first, first[1:]) < 0.4,
-        "15% of the words are masked": 0.1 < len(asked) / words < 0.2,
+        "the share `rate` of the words is masked": abs(len(asked) / words - RATE) < 0.05,
         "no special token is masked": bool((asked >= len(SPECIAL)).all()),
         "[MASK] stands in every batch that asks": all(
             bool((batch["input_ids"] == tokenizer.mask_token_id).any()) for batch in first
@@ -65,9 +71,8 @@ def _drawn(fn) -> dict[str, Any]:
     }
 
 
-def _alike(one: Sequence, other: Sequence) -> bool:
-    pairs = [(a[name], b[name]) for a, b in zip(one, other, strict=True) for name in ("input_ids", "labels")]
-    return all(torch.equal(a, b) for a, b in pairs)
+def _alike(one: Iterable, other: Iterable) -> bool:
+    return all(torch.equal(a, b) for a, b in zip(one, other, strict=True))
 
 
 def _masked_alike(some: Sequence, others: Sequence) -> float:
@@ -104,14 +109,19 @@ check_batches = Exercise(
         ("the batches end: begin another round over the documents.", "while True: => for _ in range(1):"),
         (LONG, "max_tokens - 3 => max_tokens + 3"),
         ("every batch has `size` rows.", "len(pairs) - size + 1, size => len(pairs), size"),
-        (
-            "mask the share `rate` of the words, 15% if nothing else is asked for.",
-            "generator, rate) => generator, 0.5)",
-        ),
+        ("mask the share `rate` of the words, 15% if nothing else is asked for.", "generator, rate) => generator)"),
         (
             "two seeds gave one result: both generators begin with the seed.",
             "random.Random(seed), torch.Generator().manual_seed(seed) => random.Random(0), "
             "torch.Generator().manual_seed(0)",
+        ),
+        (
+            "two seeds gave the same pairs or masks: both generators begin with the seed.",
+            "torch.Generator().manual_seed(seed) => torch.Generator()",
+        ),
+        (
+            "two seeds gave the same pairs or masks: both generators begin with the seed.",
+            "random.Random(seed) => random.Random(0)",
         ),
         (SAME, "random.Random(seed) => random"),
         (

@@ -1,5 +1,6 @@
 """The learning rate over time, a step of AdamW, and the optimizer."""
 
+from copy import deepcopy
 from typing import Any
 
 import torch
@@ -50,7 +51,7 @@ check_rate_factor = Exercise(
 )
 
 
-OPTIONS = (0.1, (0.9, 0.98), 0.01, 0.2)  # rate, betas, eps, decay
+OPTIONS = (0.1, (0.8, 0.95), 0.01, 0.2)  # rate, betas, eps, decay
 
 
 def _three_steps(fn) -> dict[str, Any]:
@@ -66,7 +67,7 @@ def _three_steps(fn) -> dict[str, Any]:
         state = result[0], result[1], result[2]
         found |= {
             f"{name} after step {step}": part
-            for name, part in zip(("m", "v", "weight"), (*state[1:], state[0]), strict=True)
+            for name, part in zip(("m", "v", "weight", "grad"), (*state[1:], state[0], grad), strict=True)
         }
     return found
 
@@ -131,14 +132,14 @@ check_adamw_step = Exercise(
 def _stepped(cls: type) -> dict[str, Any]:
     first, idle, last = nn.Linear(4, 3), nn.Linear(3, 2), nn.LayerNorm(2)  # idle gets no gradient
     model = filled(nn.Sequential(first, idle, last))
-    optimizer = cls(model, (0.9, 0.98), 1e-6, 0.2)
+    optimizer = cls(model, (0.8, 0.95), 1e-6, 0.2)
     found: dict[str, Any] = {}
     for step in (1, 2, 3):
         for number, parameter in enumerate([*first.parameters(), *last.parameters()]):
             parameter.grad = random_tensor(*parameter.shape, seed=10 * step + number)
         optimizer.step(0.1 / step)
         found |= {f"{name} after step {step}": weight.detach().clone() for name, weight in model.named_parameters()}
-        found[f"gradients after step {step}"] = [weight.grad for weight in model.parameters()]
+        found[f"gradients after step {step}"] = [deepcopy(weight.grad) for weight in model.parameters()]
     optimizer.zero_grad()
     gone = all(weight.grad is None or not weight.grad.any() for weight in model.parameters())
     return found | {"zero_grad() clears every gradient": gone}

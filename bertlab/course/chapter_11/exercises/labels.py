@@ -28,7 +28,7 @@ def _label_rows() -> list[tuple]:
         "",
     )
     rng = random.Random(0)
-    rows = [rng.choices(NAMES, k=rng.randint(1, 9)) for _ in range(200)]
+    rows = [rng.choices(NAMES, k=rng.randint(1, 14)) for _ in range(200)]
     return [(row,) for row in [*map(str.split, few + clashes), *rows]]
 
 
@@ -227,7 +227,7 @@ def tagger_cases(option: Any) -> list[tuple]:
     labels = labels.where(labels >= 0, IGNORED)
     batch = {"input_ids": ids, "attention_mask": mask, "token_type_ids": types, "labels": labels}
     more: dict[str, Any] = {"max_position_embeddings": 9, "hidden_dropout_prob": 0.4, "layer_norm_eps": 0.1}
-    words = random_tensor(2, 4, 3), torch.tensor([[True] * 4, [True] * 2 + [False] * 2])
+    words = random_tensor(6, 4, 3), torch.tensor([[True] * 4, *[[True] * 2 + [False] * 2] * 5])
     runs = {"forward": (ids, mask, types), OF_WORDS: (batch,), DECODED: words, "loss": (batch,)}
     return [((Config(30, H, L, A, 10, **more), option), runs) for H, A, L in ((12, 3, 2), (6, 1, 1))]
 
@@ -280,7 +280,12 @@ KNOWN = 'before in (f"B-{after[2:]}", after)'
 
 check_may_follow = Exercise(
     every_token.may_follow,
-    lambda: [*product(NAMES, NAMES), ("B-creative-work", "I-creative-work"), ("B-creative-work", "I-creative-team")],
+    lambda: [
+        *product(NAMES, NAMES),
+        ("B-creative-work", "I-creative-work"),
+        ("B-creative-work", "I-creative-team"),
+        ("B-art-work", "I-creative-work"),
+    ],
     right="Right: only I- is choosy, and it wants its own kind before it.",
     observe=lambda fn, before, after: {"result": bool(fn(before, after))},
     kept=("may_follow",),

@@ -27,7 +27,15 @@ check_offsets = Exercise(
     answers.offsets,
     lambda: [
         (_tokenizer(), text)
-        for text in ("my dog", "  My DOG, doesn't", PASSAGE, "\u4f60 caf\u0065\u0301 \u200b x", "my elephant x", "")
+        for text in (
+            "my dog",
+            "  My DOG, doesn't",
+            PASSAGE,
+            "\u4f60 caf\u0065\u0301 \u200b x",
+            "my elephant x",
+            "my d\u200dog my",
+            "",
+        )
     ],
     right="Right: every token's characters.",
     observe=value,
@@ -144,8 +152,9 @@ def _spans() -> list[tuple]:
         ([9, 8, 0, 2, 1, 0], [9, 8, 0, 0, 3, 1], inside, inside, 4),  # not in the question
         ([0, 0, 0, 9, 1, 0], [0, 0, 0, 1, 0, 3], [False] * 4 + [True] * 2, inside, 4),  # starts that another window has
         ([0, 0, 0, 3, 1, 0], [0, 0, 0, 1, 5, 0], [*inside[:4], False, False], inside, 4),  # may end where none starts
-        ([-9, -6, -2, -5], [-9, -7, -6, -1], [False, *every[:3]], [False, *every[:3]], 3),  # all below zero
+        ([-90, -60, -20, -50], [-90, -70, -60, -10], [False, *every[:3]], [False, *every[:3]], 3),  # all below zero
         ([0, 0, 1, 2], [0, 0, 3, 9], every[:4], [True, True, True, False], 3),  # an end that is not allowed
+        ([0, 9, 0, 0], [0, 9, 4, 0], every[:4], [True, False, True, True], 3),  # may start where none ends
         ([0, 6, 10, -9], [0, 6, 0, 9], [False, *every[:3]], every[:4], 1),  # a sum of softmaxes takes another
     )
     return [

@@ -51,15 +51,18 @@ check_causal_mask = Exercise(
 )
 
 
-def _text() -> dict[str, torch.Tensor]:
-    ids, mask, _ = small_batch()
+def _text(width: int) -> dict[str, torch.Tensor]:
+    ids, mask, _ = small_batch(width=width)
     return {"input_ids": ids, "attention_mask": mask}
 
 
-def _models(*sizes: tuple[int, int, int]) -> list[tuple]:
-    options: dict[str, Any] = {"max_position_embeddings": 9, "hidden_dropout_prob": 0.4, "layer_norm_eps": 0.1}
-    runs = {"forward": tuple(_text().values()), "loss": (_text(),)}
-    return [((Config(30, H, L, A, 10, **options),), runs) for H, A, L in sizes]
+def _models(*sizes: tuple[int, int, int, int]) -> list[tuple]:
+    options: dict[str, Any] = {"max_position_embeddings": 9, "initializer_range": 0.3, "hidden_dropout_prob": 0.4}
+    return [
+        ((Config(30, H, L, A, 10, **options),), {"forward": tuple(text.values()), "loss": (text,)})
+        for H, A, L, S in sizes
+        for text in [_text(S)]
+    ]
 
 
 def _on_words(cls, options, runs) -> dict[str, Any]:
@@ -90,7 +93,7 @@ ITSELF = "position i is asked for token i, which it sees: ask it for token i + 1
 
 check_gpt = Exercise(
     family.Gpt,
-    lambda: _models((12, 3, 2), (6, 1, 1)),
+    lambda: _models((12, 3, 2, 7), (6, 1, 1, 5)),
     right="Right: your encoder, a mask, and the next token.",
     observe=_on_words,
     kept=("Gpt",),
@@ -175,7 +178,7 @@ LEFT = "left = self.one_way(input_ids, self.lefts)"
 
 check_elmo = Exercise(
     family.Elmo,
-    lambda: _models((6, 1, 3)),
+    lambda: _models((6, 1, 3, 7)),
     right="Right: two language models that never see each other's side.",
     observe=module,
     kept=("Elmo",),

@@ -217,7 +217,7 @@ def toy_log_p(seed: int):
 def _found(fn) -> dict[str, Any]:
     found = {}
     for seed in (17, 26, 41, 3, 8):
-        for beams, most, penalty in ((1, 8, 0.6), (4, 8, 0.6), (4, 8, 0.0), (4, 3, 0.6), (2, 6, 2.0)):
+        for beams, most, penalty in ((1, 8, 0.6), (4, 8, 0.6), (4, 8, 0.0), (4, 3, 0.6), (2, 6, 2.0), (4, 8, 2.0)):
             ids = fn(toy_log_p(seed), START, END, beams, most, penalty)
             expect(isinstance(ids, list), "return a list of ids.")
             found[f"language {seed} with {beams} beams, at most {most} tokens and penalty {penalty}"] = ids
@@ -244,6 +244,10 @@ check_beam_search = Exercise(
         (
             "short texts win by being short: divide ln p by ((5 + n) / 6) ** penalty.",
             " / ((5 + len(text[0])) / 6) ** penalty => ",
+        ),
+        (
+            "n counts the end as well: of three words and the end, n is 4.",
+            "((5 + len(text[0])) / 6) => ((5 + len([token for token in text[0] if token != end])) / 6)",
         ),
         ("use the penalty that is given.", "** penalty => ** 0.6"),
         ("after `most` tokens, stop.", "and len(unfinished[0][0]) < most => and len(unfinished[0][0]) < 8"),

@@ -27,7 +27,8 @@ def _runs(fn, settings, seeds) -> dict[str, Any]:
     def measure(model):
         return np.array([ord(model[0][0]), model[1], 0.5, 1.0])
 
-    found = fn(train, measure, dict(settings), seeds)
+    given = dict(settings)
+    found = fn(train, measure, given, seeds)
     expect(bool(calls), "train a model for each setting and seed: call train(setting, seed).")
     expect(isinstance(found, Mapping), "return a dictionary with the names of `settings`.")
     drawn = [sorted({seed for each, seed in calls if each == setting}) for setting in settings.values()]
@@ -35,6 +36,7 @@ def _runs(fn, settings, seeds) -> dict[str, Any]:
         "train gets the values of `settings`": {setting for setting, _ in calls} == set(settings.values()),
         "all settings have the same seeds": all(own == drawn[0] for own in drawn),
         "the seeds are those given": drawn[0] == sorted(seeds),
+        "`settings` stay as they are": given == settings,
         "the trainings, sorted,": sorted(calls),
         "result": {name: _numbers(rows) for name, rows in found.items()},
     }
@@ -120,7 +122,7 @@ def _pairs() -> list[tuple]:
     luck, gain = rng.normal(0, 3, (5, 1)), rng.normal(0.5, 1, (5, 1))
     plain = [
         [np.stack([np.broadcast_to(x, shape), np.ones(shape)], -1) for x in pair]
-        for shape, pair in (((4, 40), (hard + change, hard)), ((5, 40), (luck + gain, luck)))
+        for shape, pair in (((4, 40), (hard + change, hard)), ((5, 1), (luck + gain, luck)))
     ]
     by_example, by_seed = np.array([[[0, 1], [9, 9]] * 20] * 2), np.array([[[0, 1]] * 40, [[9, 9]] * 40])
     weighted = [(scores.astype(float), scores * [0.0, 1.0]) for scores in (by_example, by_seed)]
@@ -293,6 +295,7 @@ def _share(fn, size, seeds) -> dict[str, Any]:
     few, again = ([fn(size, seeds, np.random.default_rng(seed), 200) for seed in range(8)] for _ in range(2))
     return {
         "the same rng gives the same share": bool(few == again),
+        "the draws come from the rng that is given": len(set(few)) > 1 or abs(few[0] - known_power(size, seeds)) < 1e-3,
         "the share of the experiments that find it": _near(found, known_power(size, seeds), 0.04),
     }
 
@@ -343,7 +346,7 @@ ADJUSTED = "np.minimum(1, np.maximum.accumulate(steps))"
 
 check_holm = Exercise(
     holm,
-    lambda: [([0.01, 0.04, 0.03, 0.005, 0.9],), ([0.6, 0.7],), ([0.02],)],
+    lambda: [([0.01, 0.04, 0.03, 0.005, 0.9],), ([0.6, 0.7],), ([0.02],), ([0.03, 0.02, 0.02],)],
     right="Right: the smallest p times m, the next times m - 1, never falling, at most 1.",
     observe=lambda fn, p_values: value(lambda given: _numbers(fn(given)), p_values),
     slips=[

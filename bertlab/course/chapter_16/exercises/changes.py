@@ -65,7 +65,9 @@ check_soft_loss = Exercise(
 
 def _of_student(fn, student, teacher, temperature) -> dict:
     """The loss and the student's gradient; whether one reaches the teacher, which does not learn, is free."""
-    return call(lambda student, temperature: fn(student, teacher.clone(), temperature), student, temperature)
+    given = teacher.clone()
+    found = call(lambda student, temperature: fn(student, given, temperature), student, temperature)
+    return found if torch.equal(given, teacher) else found | {"changed": ["teacher"]}
 
 
 def rotate(x, positions):

@@ -27,8 +27,8 @@ def _uneven_batch() -> dict[str, Tensor]:
     return batch | {"attention_mask": mask, "next_sentence_label": torch.tensor([0, 1, IGNORED, 0])}
 
 
-def _steps(fn, clip: float) -> dict[str, Any]:
-    """What two steps in parts of at most three rows do to a model in training."""
+def _steps(fn, clip: float, rows: int) -> dict[str, Any]:
+    """What two steps in parts of at most `rows` rows do to a model in training."""
     options: dict[str, Any] = {"max_position_embeddings": 8, "hidden_dropout_prob": 0.3}
     model = filled(pretraining.BertForPreTraining(Config(30, 12, 1, 3, 16, **options))).train()
     optimizer, seen = GradientDescent(model), []
@@ -36,11 +36,11 @@ def _steps(fn, clip: float) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for step in (1, 2):
         seen.clear()
-        made = value(fn, model, optimizer, _uneven_batch(), 0.5, 3, clip)
+        made = value(fn, model, optimizer, _uneven_batch(), 0.5, rows, clip)
         expect(isinstance(made["result"], float), "return the loss of the whole batch as a float.")
         weights = torch.cat([weight.detach().flatten() for weight in model.parameters()])
         found |= {
-            f"no more than 3 rows go through the model at once in step {step}": max(seen, default=0) <= 3,
+            f"no more than {rows} rows go through the model at once in step {step}": max(seen, default=0) <= rows,
             f"all 4 rows go through the model in step {step}": sum(seen) == 4,
             f"the weights after step {step}": weights,
             f"the loss of step {step}": made["result"],
@@ -57,7 +57,7 @@ MEANS = (
 
 check_accumulated_step = Exercise(
     accumulation.accumulated_step,
-    lambda: [(100.0,), (0.1,)],
+    lambda: [(100.0, 3), (0.1, 2)],
     right="Right: the step of the whole batch, a few rows at a time.",
     observe=_steps,
     kept=("accumulated_step",),
@@ -212,7 +212,6 @@ def _checkpointed(fn: Callable[[nn.Module, Tensor], Tensor]) -> dict[str, Any]:
         kept.append(0 if tensor.data_ptr() in weights else tensor.numel())
         return tensor
 
-    torch.default_generator.manual_seed(1)
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
         output = fn(layer, x)
     numbers = sum(kept)
