@@ -68,7 +68,10 @@ def check_out(path: str | Path, folder: bool = False) -> None:
 
 
 def _target(path: str | Path) -> Path:
-    """Return the absolute path of what is to be written. InputError: it is a stream, which a rename would replace."""
+    """Return the absolute path of what is to be written. InputError: it has no name, or is a stream, which a rename
+    would replace."""
+    if path == "":
+        raise InputError("an empty name is no file or folder to write to")
     path = expanded(path).absolute()
     if STREAM.fullmatch(str(path)):
         raise InputError(f"{path}: is a stream of this process; name a file")
