@@ -51,6 +51,13 @@ def _lies_in(folder: Path, file: Path) -> bool:
     return any(path.parent.samefile(folder) for path in (file.absolute(), file.resolve()))
 
 
+def with_ending(out: Path, *endings: str) -> Path:
+    """Return a path, with the first of the endings if it has none. InputError: it has one of another format."""
+    if out.suffix and out.suffix not in endings:
+        raise InputError(f"--out {out}: what is written is a {endings[0]} file; give that ending, or none")
+    return out if out.suffix else out.with_suffix(endings[0])
+
+
 def check_out(path: str | Path, folder: bool = False) -> None:
     """Raise an InputError, before the work for it, where no file (or `folder`) can be written to `path`."""
     path = _target(path)
