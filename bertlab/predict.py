@@ -8,7 +8,9 @@ from pathlib import Path
 from tqdm.auto import tqdm
 
 from bertlab.errors import InputError, printable
+from bertlab.explain.text import encode
 from bertlab.explain.words.fill import fill_mask, typed_masks
+from bertlab.inputs.features import cut_words
 from bertlab.io.atomic import atomic_lines, check_out, keep_apart
 from bertlab.io.locate import locate
 from bertlab.model import BertForPreTraining
@@ -20,12 +22,22 @@ from bertlab.tokenizer import Tokenizer
 from bertlab.training.run_settings import PredictSettings
 
 
-def fill_in(text: str, model: str, top: int, settings: PredictSettings = PredictSettings()) -> list[dict]:  # noqa: B008
-    """Return the `top` likeliest tokens for each [MASK], counted from 1, with their probabilities. InputError: nothing
-    is masked, or the model has no trained head for masked words."""
+def fill_in(
+    text: str,
+    model: str,
+    top: int,
+    settings: PredictSettings = PredictSettings(),  # noqa: B008 (frozen, so safe to share)
+    say: Callable[[str], object] = str,
+) -> list[dict]:
+    """Return the `top` likeliest tokens for each [MASK], counted from 1, with their probabilities. `say` is called with
+    one line where the text is cut. InputError: nothing is masked, or the model has no trained head for masked words."""
     tokenizer = Tokenizer.from_pretrained(model)
     with settings.computing() as device:
-        return fill_rows(open_masked(model, device), tokenizer, text, top)
+        opened = open_masked(model, device)
+        rows, length = fill_rows(opened, tokenizer, text, top), opened.config.max_position_embeddings
+        if encode(tokenizer, text, limit=length).dropped:
+            say(cut_words(1, 1, length))
+        return rows
 
 
 def fill_rows(model: BertForPreTraining, tokenizer: Tokenizer, text: str, top: int) -> list[dict]:
@@ -55,8 +67,10 @@ def predict_one(
     given: Given,
     top: int = 5,
     settings: PredictSettings = PredictSettings(),  # noqa: B008 (frozen, so safe to share)
+    say: Callable[[str], object] = str,
 ) -> list[dict]:
-    """Return what a fine-tuned model predicts for one input, as rows to print.
+    """Return what a fine-tuned model predicts for one input, as rows to print. `say` is called with one line where the
+    input is cut.
 
     `given` is what its task reads: {"text": ...}, {"text": ..., "pair": ...}, {"text": ..., "choices": (...)} or
     {"question": ..., "passage": ...}. The rows are those of Task.predict_given. InputError: the model reads something
@@ -67,7 +81,10 @@ def predict_one(
         task.batch_size = settings.batch_size
         check_names(task, model, given)
         check_texts(task.tokenizer, given)
-        return task.predict_given(opened, given, top)
+        rows = task.predict_given(opened, given, top)
+        if task.cut:
+            say(cut_words(1, 1, task.cut_at))
+        return rows
 
 
 def is_readable(names: Iterable[str]) -> bool:
@@ -118,7 +135,8 @@ def predict_file(
         examples, ids = task.read_new(path, options), Counter[str]()
         predictions = named_predictions(opened, task, tqdm(examples, unit="example", delay=1), ids)
         count = atomic_lines(out, (as_text(identity, prediction) for identity, prediction in predictions))
-    return count, "; ".join(filter(None, [str(options.skipped or ""), repeated(ids)]))
+    notes = (str(options.skipped or ""), repeated(ids), cut_words(task.cut, count, task.cut_at))
+    return count, "; ".join(filter(None, notes))
 
 
 def repeated(ids: Counter[str]) -> str:
@@ -131,6 +149,8 @@ def file_format(task: Task, model: str, out: Path) -> Callable[[str, Prediction]
     """Return what turns (id, prediction) into lines of the file. InputError: its ending is that of another family."""
     if out.suffix in task.line_formats:
         return lambda identity, prediction: task.line_formats[out.suffix](prediction)
+    if out.suffix in (".csv", ".tsv", ".parquet"):
+        raise InputError(f"{out}: predictions are lines of JSON; name the file .jsonl")
     if any(out.suffix in family.line_formats for family in FAMILIES):
         raise InputError(f"{out}: a {task.head.__name__}, as {model} is, does not predict what {out.suffix} files hold")
     return json_line

@@ -8,8 +8,9 @@ A `Tokenizer` is never changed by a call, so threads may share one.
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import cached_property
+from numbers import Integral
 from pathlib import Path
 from typing import Any, NamedTuple, overload
 
@@ -133,6 +134,10 @@ class Tokenizer:
         starts and ends in its own text, in characters, (0, 0) for added tokens; `special_tokens_mask`
         (B, S) bool, True on every special token, whether added, typed by hand or [UNK].
         """
+        if pairs is not None and isinstance(texts, str) != isinstance(pairs, str):
+            raise InputError("give texts and pairs alike: two strings, or two lists of strings")
+        if max_length is not None and not isinstance(max_length, Integral):
+            raise InputError(f"max_length must be a whole number, not {brief(max_length)}")
         segments = [self.encodings(texts, offsets)]
         if pairs is not None:
             segments.append(self.encodings(pairs, offsets))
@@ -203,15 +208,18 @@ class Tokenizer:
 
         Without `offsets` this is faster, but only `.ids` is filled in: tokens are "" and offsets (0, 0).
         """
-        texts = [texts] if isinstance(texts, str) else list(texts)
+        texts = _strings(texts, "text")
         encode = self.backend.encode_batch if offsets else self.backend.encode_batch_fast
         try:
             return encode(texts, add_special_tokens=False)
         except TypeError:
-            raise InputError(_why_no_text(texts)) from None
+            broken = "a text holds half of a surrogate pair (broken Unicode): decode its file as UTF-8"
+            raise InputError(broken) from None
 
     def tokenize(self, text: str) -> list[str]:
         """Return the pieces of one text, without special tokens: "unaffable" -> ["una", "##ffa", "##ble"]."""
+        if not isinstance(text, str):
+            raise InputError(f"tokenize takes one text, not a {type(text).__name__}")
         return self.encodings(text)[0].tokens
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
@@ -240,7 +248,7 @@ class Tokenizer:
         """Return the id of a token, or the ids of several; [UNK]'s for a token outside the vocabulary."""
         if isinstance(tokens, str):
             return self.vocab.get(tokens, self.unk_token_id)
-        return [self.vocab.get(token, self.unk_token_id) for token in tokens]
+        return [self.vocab.get(token, self.unk_token_id) for token in _strings(tokens, "token")]
 
     def id_of(self, token: str) -> int:
         """Return the id of a token that must be there: InputError for one outside the vocabulary."""
@@ -249,8 +257,13 @@ class Tokenizer:
         return self.vocab[token]
 
     def _checked(self, ids: Sequence[int] | torch.Tensor) -> list[int]:
-        ids = ids.tolist() if isinstance(ids, torch.Tensor) else list(ids)
+        ids = ids.tolist() if isinstance(ids, torch.Tensor) else ids
+        if isinstance(ids, str | bytes) or not isinstance(ids, Iterable):
+            raise InputError(f"give a list of token ids, not {brief(ids)}")
+        ids = list(ids)
         for index in ids:
+            if not isinstance(index, Integral) or isinstance(index, bool):
+                raise InputError(f"token ids are whole numbers in one row, not {brief(index)}")
             if not 0 <= index < self.vocab_size:
                 raise InputError(f"token id {index} is outside the vocabulary (0 to {self.vocab_size - 1})")
         return ids
@@ -285,8 +298,14 @@ def stack(rows: Sequence[Sequence], filler: Any, length: int | None = None) -> t
     return torch.tensor([[*row, *[filler] * (length - len(row))] for row in rows], dtype=torch.long)
 
 
-def _why_no_text(texts: Sequence) -> str:
-    for number, text in enumerate(texts, start=1):
-        if not isinstance(text, str):
-            return f"text {number} is a {type(text).__name__}, not a string"
-    return "a text holds half of a surrogate pair (broken Unicode): decode its file as UTF-8"
+def _strings(given: str | Iterable[str], name: str) -> list[str]:
+    """Return one string or several in their order as a list. InputError: it is something else."""
+    if isinstance(given, str):
+        return [given]
+    if isinstance(given, bytes | Mapping | Set) or not isinstance(given, Iterable):
+        raise InputError(f"give a {name} or a list of them, not a {type(given).__name__}")
+    strings = list(given)
+    for number, string in enumerate(strings, start=1):
+        if not isinstance(string, str):
+            raise InputError(f"{name} {number} is a {type(string).__name__}, not a string")
+    return strings

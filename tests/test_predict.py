@@ -273,3 +273,28 @@ def test_a_file_is_read_bit_by_bit_and_appears_whole(models, tmp_path):
     assert out.read_text() == before and len(list(tmp_path.iterdir())) == 2
     count, left_out = predict_file(str(models / "sentence"), source, out, FileOptions(on_error="skip"))
     assert count == 1100 and left_out.startswith("left out 1 row")
+
+
+def cut_lines(given: dict, model: str, read=predict_one) -> list[str]:
+    said: list[str] = []
+    read(given, model, 1, say=said.append) if read is fill_in else read(model, given, 1, say=said.append)
+    return said
+
+
+def test_an_input_that_is_cut_is_said_once(models):
+    long = "a red dog " * 400
+    (one,) = cut_lines({"text": long, "pair": "it is red"}, str(models / "pair"))
+    assert one == "the input is cut at 128 tokens: the model reads no more of it"
+    assert cut_lines({"text": "a red dog", "pair": "it is red"}, str(models / "pair")) == []
+    assert cut_lines({"text": long}, str(models / "sentence")) == []  # it is read in windows
+    assert "cut at 64 tokens" in cut_lines({"question": "what " * 80, "passage": "a dog"}, "storyworld-tiny-qa")[0]
+    assert "cut at 256 tokens" in cut_lines("a [MASK] dog " + long, "storyworld-tiny", fill_in)[0]
+    assert cut_lines("a [MASK] dog", "storyworld-tiny", fill_in) == []
+
+
+def test_pairs_of_a_file_that_are_cut_are_counted(models, tmp_path):
+    (tmp_path / "pairs.csv").write_text(f"text,pair\n{'a red dog ' * 400},it is red\na dog,it is blue\n")
+    _, said = predict_file(str(models / "pair"), tmp_path / "pairs.csv", tmp_path / "out.jsonl", FileOptions())
+    assert said == "1 of 2 inputs are cut at 128 tokens: the model reads no more of it"
+    with pytest.raises(InputError, match=r"out\.csv: predictions are lines of JSON"):
+        predict_file(str(models / "pair"), tmp_path / "pairs.csv", tmp_path / "out.csv", FileOptions())

@@ -2,6 +2,7 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 import tokenizers
 import torch
@@ -244,6 +245,20 @@ def test_pieces_and_numbers(tiny):
         (lambda tok: tok(["a", 3]), "text 2 is a int"),
         (lambda tok: tok(["a", None]), "text 2 is a NoneType"),
         (lambda tok: tok("a\ud800"), "surrogate"),
+        (lambda tok: tok(5), "give a text or a list of them, not a int"),
+        (lambda tok: tok(b"ab"), "not a bytes"),
+        (lambda tok: tok({"a": "b"}), "not a dict"),
+        (lambda tok: tok({"a", "b"}), "not a set"),
+        (lambda tok: tok([("a", "b")]), "text 1 is a tuple"),  # a pair: two lists say which is which
+        (lambda tok: tok(np.array([["a", "b"]])), "text 1 is a ndarray"),
+        (lambda tok: tok("a", ["b"]), "give texts and pairs alike"),
+        (lambda tok: tok(["a"], "b"), "give texts and pairs alike"),
+        (lambda tok: tok("a", max_length=3.5), "max_length must be a whole number, not 3.5"),
+        (lambda tok: tok.tokenize(["a", "b"]), "tokenize takes one text, not a list"),
+        (lambda tok: tok.convert_tokens_to_ids([None]), "token 1 is a NoneType"),
+        (lambda tok: tok.decode([1.5]), "whole numbers in one row, not 1.5"),
+        (lambda tok: tok.decode(torch.tensor([[1, 2]])), "whole numbers in one row"),
+        (lambda tok: tok.decode("12"), "give a list of token ids"),
         (lambda tok: tok(["a", "b"], ["c"]), "2 texts but 1 pairs"),
         (lambda tok: tok("a", "b", max_length=4), "max_length=4"),
         (lambda tok: tok.decode([99_999]), "token id 99999"),
@@ -253,6 +268,13 @@ def test_pieces_and_numbers(tiny):
 def test_wrong_arguments(tiny, call, message):
     with pytest.raises(InputError, match=message):
         call(tiny)
+
+
+def test_columns_of_other_libraries_are_texts(tiny):
+    expected = tiny(["dog", "a dog"])["input_ids"]
+    assert torch.equal(tiny(np.array(["dog", "a dog"]))["input_ids"], expected)
+    assert torch.equal(tiny(text for text in ("dog", "a dog"))["input_ids"], expected)
+    assert tiny.decode(np.array(expected[0])) == tiny.decode(expected[0])
 
 
 # Files

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 World = Literal["documents", "questions", "adversarial", "sentiment", "entities", "entailment", "matching", "choices"]
 Kind = Literal[World, "cloze", "docstrings", "sources"]
+FILES = (".csv", ".json", ".jsonl", ".md", ".tsv", ".txt")  # endings that no folder should have
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class Data:
 
     def run(self) -> None:
         """Write the file and say so."""
+        check_options(self)
         if self.kind == "cloze":
             print(write_cloze(self))
             return
@@ -61,13 +63,28 @@ class Data:
         from bertlab.corpora.storyworld.export import write_storyworld
         from bertlab.io.atomic import check_out
 
-        if self.text or self.data:
-            raise InputError(
-                f"{'--text is for cloze and sources' if self.text else '--data is for cloze'}, not for {self.kind}"
-            )
         check_out(self.out or Path("storyworld.txt"))
         path = write_storyworld(self.kind, self.out or Path("storyworld"), self.count, self.seed, self.split)
         print(f"wrote {self.count} {self.kind} to {path}")
+
+
+TAKEN = {  # the options that a kind heeds beside --out; all others are of the storyworld
+    "the storyworld": ("count", "seed", "split"),
+    "cloze": ("count", "seed", "text", "data"),
+    "docstrings": ("packages",),
+    "sources": ("count", "seed", "text"),
+}
+
+
+def check_options(command: Data) -> None:
+    """Raise an InputError for an option that is of no effect on this kind."""
+    taken = TAKEN.get(command.kind, TAKEN["the storyworld"])
+    for field in fields(command):
+        name = field.name
+        if name in ("kind", "out", *taken) or getattr(command, name) == field.default:
+            continue
+        kinds = ", ".join(kind for kind, names in TAKEN.items() if name in names)
+        raise InputError(f"--{name} is for {kinds}, not for {command.kind}")
 
 
 def write_cloze(command: Data) -> str:
@@ -78,12 +95,11 @@ def write_cloze(command: Data) -> str:
 
     from bertlab.corpora.cloze import cloze_questions
     from bertlab.corpora.labelled.squad import squad_text
-    from bertlab.io.atomic import atomic_write, check_out, keep_apart
+    from bertlab.io.atomic import atomic_write, check_out, keep_apart, with_ending
 
     if command.count < 1:
         raise InputError(f"--count {command.count}: write at least one")
-    out = command.out or Path("cloze")
-    path = out if out.suffix else out.with_suffix(".json")
+    path = with_ending(command.out or Path("cloze"), ".json")
     check_out(path)
     keep_apart(path, command.text)
     found = islice(cloze_questions(cloze_text(command), command.seed), command.count)
@@ -168,6 +184,8 @@ def check_empty(folder: Path, hint: str) -> None:
     """Raise an InputError if something is in the folder, which may be the user's own, or if it cannot be written."""
     from bertlab.io.atomic import check_out
 
+    if folder.suffix in FILES:
+        raise InputError(f"--out {folder}: what is written is a folder; leave {folder.suffix} out of its name")
     check_out(folder, folder=True)
     if folder.is_dir() and any(folder.iterdir()):
         raise InputError(f"{folder}: holds files already; remove them, or choose another --out ({hint})")
@@ -188,7 +206,7 @@ class Corpus:
     def run(self) -> None:
         from bertlab.corpora.documents import check_sources, read_sources
         from bertlab.evaluation.corpus_card import corpus_card, licences
-        from bertlab.io.atomic import atomic_write, check_out
+        from bertlab.io.atomic import atomic_write, check_out, with_ending
         from bertlab.tasks.files import naming
         from bertlab.vocabulary import SPECIAL_TOKENS
 
@@ -197,7 +215,7 @@ class Corpus:
         if not self.sizes or min(self.sizes) <= len(SPECIAL_TOKENS):
             raise InputError(f"--sizes: give numbers above {len(SPECIAL_TOKENS)}, which the special tokens take")
         if self.out:
-            check_out(self.out)
+            check_out(with_ending(self.out, ".md", ".txt") if self.out.suffix else self.out)
         check_sources(self.text)
         documents = list(read_sources(self.text))
         with naming(", ".join(map(str, self.text))):

@@ -33,6 +33,7 @@ class Embed:
 
     def run(self) -> None:
         from bertlab.deploy.embed import embed_file
+        from bertlab.inputs.features import cut_words
         from bertlab.model.base import best_device, refuse_first_token
         from bertlab.model.sentences import OwnPooling
         from bertlab.search.vectors import TextEncoder
@@ -48,4 +49,6 @@ class Embed:
         positions = encoder.model.config.max_position_embeddings
         encoder.max_length = min(self.max_length or encoder.max_length, positions)
         count = embed_file(self.file, self.out, encoder, self.text_column, self.encoding)
+        if encoder.cut:
+            say(cut_words(encoder.cut, count, encoder.max_length))
         say(f"wrote {count:,} vectors of {encoder.model.config.hidden_size} numbers to {self.out}")

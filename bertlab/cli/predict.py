@@ -73,9 +73,9 @@ class Predict:
             raise InputError("give a text, a text and --pair or --choices, both --question and --passage, or --file")
         model = self.model or default_model(given)
         if self.text is not None and len(given) == 1 and not family_of(model):
-            rows = fill_in(self.text, model, self.top, self.settings)
+            rows = fill_in(self.text, model, self.top, self.settings, say)
         else:
-            rows = predict_one(model, given, self.top, self.settings)
+            rows = predict_one(model, given, self.top, self.settings, say)
         if model != self.model:
             say(f"model: {model}")
         return rows

@@ -42,6 +42,8 @@ class Search:
             raise InputError(f"--top {self.top}: show at least one")
         if not self.question.strip():
             raise InputError("the question is empty: write at least one word")
+        if self.by == "words" and self.model:
+            raise InputError(f"--model {self.model}: --by words opens no model; leave one of the two out")
         engine = Engine.open(self.corpus, self.model, self.by, progress=True)
         hits = engine.search(self.question, self.top)
         if self.json:

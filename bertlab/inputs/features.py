@@ -45,6 +45,14 @@ class WordsFeature(Feature):
     first_word: int = 0
 
 
+def cut_words(cut: int, count: int, length: int) -> str:
+    """Return in words that so many of `count` inputs were cut at `length` tokens; "" if none was."""
+    if not cut:
+        return ""
+    which = "the input is" if count == 1 else f"{cut:,} of {count:,} inputs are"
+    return f"{which} cut at {length} tokens: the model reads no more of it"
+
+
 def collate(features: Sequence[Feature], tokenizer: Tokenizer) -> Batch:
     """Return input_ids, token_type_ids, attention_mask (B, S), or (B, C, S), and the targets (B,), (B, S) or (B, N).
 

@@ -51,6 +51,13 @@ def _lies_in(folder: Path, file: Path) -> bool:
     return any(path.parent.samefile(folder) for path in (file.absolute(), file.resolve()))
 
 
+def with_ending(out: Path, *endings: str) -> Path:
+    """Return a path, with the first of the endings if it has none. InputError: it has one of another format."""
+    if out.suffix and out.suffix not in endings:
+        raise InputError(f"--out {out}: what is written is a {endings[0]} file; give that ending, or none")
+    return out if out.suffix else out.with_suffix(endings[0])
+
+
 def check_out(path: str | Path, folder: bool = False) -> None:
     """Raise an InputError, before the work for it, where no file (or `folder`) can be written to `path`."""
     path = _target(path)
@@ -68,7 +75,10 @@ def check_out(path: str | Path, folder: bool = False) -> None:
 
 
 def _target(path: str | Path) -> Path:
-    """Return the absolute path of what is to be written. InputError: it is a stream, which a rename would replace."""
+    """Return the absolute path of what is to be written. InputError: it has no name, or is a stream, which a rename
+    would replace."""
+    if path == "":
+        raise InputError("an empty name is no file or folder to write to")
     path = expanded(path).absolute()
     if STREAM.fullmatch(str(path)):
         raise InputError(f"{path}: is a stream of this process; name a file")

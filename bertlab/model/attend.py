@@ -13,6 +13,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from bertlab.errors import InputError
+from bertlab.model.base import is_recorded
+
 Kernel = Literal["explicit", "fused", "nested"]
 ROWS = 64  # on a CPU, oneDNN builds a kernel for each number of rows that it has not met: few numbers, few kernels
 
@@ -43,6 +46,15 @@ class Packing:
         moved.packed = self.packed.to(device, non_blocking=non_blocking)
         moved.row_starts = self.row_starts.to(device, non_blocking=non_blocking)
         return moved
+
+    def check(self, attention_mask: Tensor | None) -> None:
+        """Raise an InputError for another attention_mask (B, S) than it was made from; off a CPU, of another shape."""
+        if attention_mask is not None and attention_mask.shape == self.shape:
+            if attention_mask.device.type != "cpu" or is_recorded():
+                return
+            if torch.equal(attention_mask.flatten().nonzero().squeeze(1), self.packed[: self.tokens]):
+                return
+        raise InputError("packed must be the Packing of the attention_mask that stands beside it")
 
     def pack(self, x: Tensor) -> Tensor:
         return x.flatten(0, 1).index_select(0, self.packed)  # (B, S, ...) -> (N or a few more, ...)
@@ -77,6 +89,8 @@ class Rows:
         padding = None if attention_mask is None else (attention_mask == 0)[:, None, None, :]
         if packed is True and attention_mask is not None and attention_mask.device.type == "cpu":
             packed = Packing(attention_mask, filled=True)
+        elif isinstance(packed, Packing):
+            packed.check(attention_mask)
         packing = packed if isinstance(packed, Packing) and packed.usable else None
         return cls(causal_mask(padding, input_ids) if causal else padding, packing)
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from bertlab.config import IGNORED, BertConfig
-from bertlab.errors import InputError
+from bertlab.errors import InputError, brief
 from bertlab.io.atomic import atomic_folder
 from bertlab.io.files import expanded
 from bertlab.io.locate import is_adapter, locate
@@ -52,6 +52,9 @@ class PretrainedModel(nn.Module):
 
     def __init__(self, config: BertConfig):
         super().__init__()
+        if not isinstance(config, BertConfig):
+            name = type(self).__name__
+            raise InputError(f"config must be a BertConfig, not {brief(config)}; {name}.from_pretrained opens a name")
         self.config = config
 
     @torch.no_grad()
@@ -215,28 +218,45 @@ def check_inputs(
     head_mask: Tensor | None,
 ) -> None:
     """Raise an InputError that says in one line what does not fit, before an index error deep in an embedding does."""
+    check_alike(input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids)
     if input_ids.dim() != 2 or input_ids.size(1) == 0:
         raise InputError(f"input_ids must be (batch, tokens) with at least one token, not {tuple(input_ids.shape)}")
-    if input_ids.is_floating_point():
-        raise InputError(f"input_ids must be whole numbers, not {input_ids.dtype}")
     tokens, most = input_ids.size(1), config.max_position_embeddings
     if tokens > most:
         raise InputError(
             f"the input has {tokens} tokens, this model takes {most} at most: "
             "shorten the text or tokenize with max_length"
         )
-    for name, tensor in {"attention_mask": attention_mask, "token_type_ids": token_type_ids}.items():
-        if tensor is not None and tensor.shape != input_ids.shape:
-            raise InputError(f"{name} is {tuple(tensor.shape)}, input_ids {tuple(input_ids.shape)}")
-    if attention_mask is not None and attention_mask.is_floating_point() and not _is_switch(attention_mask):
+    for name, tensor in {"input_ids": input_ids, "token_type_ids": token_type_ids}.items():
+        if tensor is not None and tensor.dtype not in (torch.int64, torch.int32):
+            raise InputError(f"{name} must be whole numbers, int64 or int32, not {tensor.dtype}")
+    if attention_mask is not None and attention_mask.dtype != torch.bool and not _is_switch(attention_mask):
         raise InputError("attention_mask must be 1 at tokens and 0 at padding; it holds other numbers")
     wanted = (config.num_hidden_layers, config.num_attention_heads)
+    check_tensors(head_mask=head_mask)
     if head_mask is not None and head_mask.shape != wanted:
         raise InputError(f"head_mask must be (layers, heads) = {wanted}, not {tuple(head_mask.shape)}")
     check_range("input_ids", input_ids, config.vocab_size, "vocab_size; are they another tokenizer's?")
     if token_type_ids is not None:
         only = "; leave token_type_ids out" if config.type_vocab_size == 1 else ""
         check_range("token_type_ids", token_type_ids, config.type_vocab_size, f"type_vocab_size{only}")
+
+
+def check_tensors(**named: Tensor | None) -> None:
+    """Raise an InputError that names the first argument that is there and no tensor."""
+    for name, tensor in named.items():
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise InputError(f"{name} must be a tensor, not a {type(tensor).__name__}")
+
+
+def check_alike(input_ids: Tensor, **named: Tensor | None) -> None:
+    """Raise an InputError unless all are tensors, and those that are there have the shape of input_ids."""
+    if input_ids is None:
+        raise InputError("input_ids are missing; bertlab's models take no other form of the text")
+    check_tensors(input_ids=input_ids, **named)
+    for name, tensor in named.items():
+        if tensor is not None and tensor.shape != input_ids.shape:
+            raise InputError(f"{name} is {tuple(tensor.shape)}, input_ids {tuple(input_ids.shape)}")
 
 
 def _is_switch(mask: Tensor) -> bool:
@@ -246,9 +266,10 @@ def _is_switch(mask: Tensor) -> bool:
 
 def check_labels(name: str, labels: Tensor, shape: torch.Size, classes: int, reason: str) -> None:
     """Raise an InputError unless labels have this shape and, on a CPU, each is ignored or a class below `classes`."""
+    check_tensors(**{name: labels})
     if labels.shape != shape:
         raise InputError(f"{name} must be {tuple(shape)}, not {tuple(labels.shape)}")
-    if labels.is_floating_point():
+    if labels.is_floating_point() or labels.dtype == torch.bool:
         raise InputError(f"{name} must be whole numbers, not {labels.dtype}")
     if labels.device.type == "cpu" and not is_recorded():
         check_range(name, labels[labels != IGNORED], classes, reason)

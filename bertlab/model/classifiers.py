@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from bertlab.config import IGNORED, BertConfig
 from bertlab.errors import InputError
-from bertlab.model.base import PretrainedModel, check_labels
+from bertlab.model.base import PretrainedModel, check_alike, check_labels, check_tensors, is_recorded
 from bertlab.model.cpu import Dropout
 from bertlab.model.crf import CRF, precise
 from bertlab.model.encoder import BertModel, BertOutput
@@ -141,23 +141,17 @@ class BertForTokenClassification(BertClassifier):
         options = without_padding(options, labels, attention_mask)
         states, out = self.encode(input_ids, attention_mask, token_type_ids, **options)
         if self.convolution is not None:
-            states = self.convolution(states, self._words(labels, word_mask))
+            states = self.convolution(states, _words(states, labels, word_mask))
         logits = self.logits(states)  # (B, S, H) -> (B, S, N)
         return ClassifierOutput(logits, self._loss(logits, labels), out.hidden_states, out.attentions)
 
     def decode(self, logits: Tensor, word_mask: Tensor) -> list[list[int]]:
         """Return the label of each word of each row, from logits (B, S, N) and first pieces (B, S) bool."""
+        word_mask = _words(logits, None, word_mask)
         positions = word_positions(word_mask)
         emissions = moved(logits, word_mask, positions)  # (B, S, N) -> (B, W, N)
         labels = emissions.argmax(-1) if self.crf is None else self.crf.decode(emissions, positions)  # (B, W)
         return [row[real].tolist() for row, real in zip(labels.cpu(), positions.cpu(), strict=True)]
-
-    def _words(self, labels: Tensor | None, word_mask: Tensor | None) -> Tensor:
-        if word_mask is not None:
-            return word_mask
-        if labels is None:
-            raise InputError("token_decoder 'cnn' needs word_mask or labels: they say where words begin")
-        return labels != IGNORED
 
     def _loss(self, logits: Tensor, labels: Tensor | None) -> Tensor | None:
         if self.crf is None or labels is None:
@@ -168,6 +162,19 @@ class BertForTokenClassification(BertClassifier):
         # (B, S, N), (B, S) -> (B, W, N), (B, W)
         emissions, words = moved(logits, labelled, positions), moved(labels, labelled, positions)
         return -self.crf.log_likelihood(emissions, words, positions).sum() / labelled.sum().clamp(min=1)
+
+
+def _words(states: Tensor, labels: Tensor | None, word_mask: Tensor | None) -> Tensor:
+    """Return where the words of states (B, S, ...) begin: (B, S) bool."""
+    check_tensors(labels=labels, word_mask=word_mask)
+    if word_mask is None:
+        if labels is None:
+            raise InputError("token_decoder 'cnn' needs word_mask or labels: they say where words begin")
+        word_mask = labels.ne(IGNORED)
+    words = word_mask.ne(0)
+    if words.shape != states.shape[:2]:
+        raise InputError(f"word_mask or labels must be {tuple(states.shape[:2])}, not {tuple(words.shape)}")
+    return words
 
 
 class BertForMultipleChoice(BertClassifier):
@@ -191,6 +198,7 @@ class BertForMultipleChoice(BertClassifier):
         labels: Tensor | None = None,
         **options: Unpack[EncoderOptions],
     ) -> ClassifierOutput:
+        check_alike(input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids)
         if input_ids.dim() != 3:
             raise InputError(f"input_ids must be (batch, choices, tokens), not {tuple(input_ids.shape)}")
         options = without_padding(options, labels, attention_mask)
@@ -235,6 +243,7 @@ class BertForNextSentencePrediction(PretrainedModel):
 
 def sequence_loss(config: BertConfig, logits: Tensor, labels: Tensor) -> Tensor:
     """Return the loss of BertForSequenceClassification for logits (B, N)."""
+    check_tensors(labels=labels)
     problem = config.problem_type or guessed_problem(config.num_labels, labels)
     if problem == "single_label_classification":
         check_labels("labels", labels, logits.shape[:-1], logits.size(-1), "num_labels")
@@ -243,9 +252,16 @@ def sequence_loss(config: BertConfig, logits: Tensor, labels: Tensor) -> Tensor:
         labels = labels.view(-1, 1)  # (B,) or (B, 1) -> (B, 1)
     if labels.shape != logits.shape:
         raise InputError(f"labels for {problem} must be {tuple(logits.shape)}, not {tuple(labels.shape)}")
+    if problem == "multi_label_classification" and not _are_shares(labels):
+        raise InputError("labels for multi_label_classification must be 0 or 1 for each label; they hold other numbers")
     loss = F.mse_loss if problem == "regression" else F.binary_cross_entropy_with_logits
     logits = precise(logits)  # bfloat16 takes 1987 for 1984
     return loss(logits, labels.to(logits.dtype))
+
+
+def _are_shares(labels: Tensor) -> bool:
+    """Return whether all labels lie in 0..1; True where they may not be looked at."""
+    return labels.device.type != "cpu" or is_recorded() or bool(((labels >= 0) & (labels <= 1)).all())
 
 
 def guessed_problem(num_labels: int, labels: Tensor) -> str:

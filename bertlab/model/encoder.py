@@ -97,7 +97,7 @@ class MultiHeadAttention(nn.Module):
             qkv = turn_queries_and_keys(qkv, rows.positions(x))
         context, weights = attend(qkv, rows, self.dropout, need_weights)  # (..., A, D): each token's mix of values
         if head_mask is not None:
-            context = context * head_mask[..., None, :, None]  # (1, A, 1) or (B, 1, A, 1)
+            context = context * head_mask.to(context.dtype)[..., None, :, None]  # (1, A, 1) or (B, 1, A, 1)
         # (..., A, D) -merge-> (..., H) -out-> (..., H)
         return self.out(context.flatten(-2)), weights
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from bertlab.config import IGNORED, BertConfig
 from bertlab.errors import InputError
 from bertlab.model.attend import Packing
-from bertlab.model.base import PretrainedModel, check_labels, is_recorded
+from bertlab.model.base import PretrainedModel, check_labels, check_tensors, is_recorded
 from bertlab.model.encoder import ACTIVATIONS, BertModel
 from bertlab.model.losses import class_loss, lean_cross_entropy, mean_cross_entropy, span_loss, total
 
@@ -102,7 +102,7 @@ class MaskedLMHead(nn.Module):
             return MaskedLMOutput(logits, mean_cross_entropy(logits, labels))
         chosen = labelled_positions(labels) if labelled is None else labelled
         # (B, S, H) -> (M, H), (B, S) -> (M,)
-        hidden, labels = hidden.flatten(0, 1).index_select(0, chosen), labels.flatten().index_select(0, chosen)
+        hidden, labels = hidden.flatten(0, 1).index_select(0, chosen), labels.flatten().index_select(0, chosen).long()
         if masked_only:
             logits = self(hidden)
             return MaskedLMOutput(logits, mean_cross_entropy(logits, labels), labels)
@@ -197,8 +197,8 @@ class BertForQuestionAnswering(PretrainedModel):
     """Mark the answer in the passage (Devlin et al. 2019, section 4.2). Gives a QuestionAnsweringOutput.
 
     Inputs as in BertModel. start_positions, end_positions (B,): first and last token of the answer, 0
-    ([CLS]) where the passage has none; a position past the last token is ignored. The loss is the mean
-    of both ends' cross-entropies.
+    ([CLS]) where the passage has none; -100 and a position past the last token are ignored. The loss is the
+    mean of both ends' cross-entropies.
     """
 
     def __init__(self, config: BertConfig):
@@ -222,9 +222,11 @@ class BertForQuestionAnswering(PretrainedModel):
         out = self.bert(input_ids, attention_mask, token_type_ids, **options)
         # (B, S, H) -span-> (B, S, 2) -split-> 2 x (B, S)
         start_logits, end_logits = self.span(out.last_hidden_state).unbind(-1)
+        check_tensors(start_positions=start_positions, end_positions=end_positions)
         loss = None
         if start_positions is not None and end_positions is not None:
-            loss = (span_loss(start_logits, start_positions) + span_loss(end_logits, end_positions)) / 2
+            first = span_loss(start_logits, start_positions, "start_positions")
+            loss = (first + span_loss(end_logits, end_positions, "end_positions")) / 2
         return QuestionAnsweringOutput(start_logits, end_logits, loss, out.hidden_states, out.attentions)
 
 
@@ -233,6 +235,7 @@ def without_padding(options: EncoderOptions, labels: Tensor | None, attention_ma
 
     States and attentions that are asked for stay whole, and so does a batch with a label on its padding.
     """
+    check_tensors(labels=labels)
     if "packed" in options or is_recorded():
         return options
     whole = options.get("output_hidden_states") or options.get("output_attentions")

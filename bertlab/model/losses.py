@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from bertlab.config import IGNORED
+from bertlab.config import IGNORED, MOST
 from bertlab.model.attend import ROWS
 from bertlab.model.base import check_labels, without_autocast
 
@@ -27,16 +27,17 @@ def total(one: Tensor | None, other: Tensor | None) -> Tensor | None:
     return one + other if one is not None and other is not None else other if one is None else one
 
 
-def span_loss(logits: Tensor, positions: Tensor) -> Tensor:
+def span_loss(logits: Tensor, positions: Tensor, name: str) -> Tensor:
     """Return the cross-entropy of one end of the answer, logits (B, S): the classes are the tokens."""
-    tokens = logits.size(1)
-    return mean_cross_entropy(logits, positions.clamp(0, tokens), ignored=tokens)
+    tokens, positions = logits.size(1), positions.squeeze(-1) if positions.dim() > 1 else positions  # (B, 1) -> (B,)
+    check_labels(name, positions, logits.shape[:1], int(MOST["max_position_embeddings"]), "0 is [CLS]: no answer")
+    return mean_cross_entropy(logits, positions.clamp(max=tokens).where(positions != IGNORED, tokens), ignored=tokens)
 
 
 def mean_cross_entropy(logits: Tensor, targets: Tensor, ignored: int = IGNORED) -> Tensor:
     """Return the mean over the targets (...) that count, of logits (..., C); 0, not nan, where none does."""
     # (..., C) -flatten-> (M, C), (...) -flatten-> (M,)
-    total = F.cross_entropy(logits.flatten(0, -2), targets.flatten(), ignore_index=ignored, reduction="sum")
+    total = F.cross_entropy(logits.flatten(0, -2), targets.flatten().long(), ignore_index=ignored, reduction="sum")
     return total / (targets != ignored).sum().clamp(min=1)
 
 

@@ -71,7 +71,7 @@ def word_positions(word_mask: Tensor) -> Tensor:
     """
     counts = word_mask.sum(1)  # (B,)
     counted = word_mask.device.type == "cpu" and not is_recorded()
-    most = max(int(counts.max()), 1) if counted else word_mask.size(1)
+    most = max([1, *counts.tolist()]) if counted else word_mask.size(1)
     return torch.arange(most, device=counts.device) < counts[:, None]
 
 

@@ -24,7 +24,7 @@ from bertlab.errors import InputError, brief
 from bertlab.io.files import check_file, file_below, present
 from bertlab.io.json_files import read_json
 from bertlab.io.locate import ADAPTER_WEIGHTS
-from bertlab.model.parameter_names import DECODER, ENCODER, WORDS, is_published, modern_name, published_names
+from bertlab.model.parameter_names import DECODER, ENCODER, TIED, WORDS, is_published, modern_name, published_names
 
 ASKED = re.compile(r"GLOBAL (\S+)")  # what PyTorch says of a function that a pickle wants to call
 OTHER_PICKLE = "Unsupported operand"  # of one with a protocol that weights_only=True does not read
@@ -260,6 +260,8 @@ def published_tensors(
     """
     tensors = {}
     for name, parameter in model.named_parameters():
+        if name == TIED:  # named only where it is no longer the matrix of the embeddings
+            raise InputError(f"{name} is no longer tied to the word embeddings: a checkpoint cannot hold it")
         if name.removeprefix("bert.").split(".")[0] in leave_out:
             continue
         tensor = parameter.detach()

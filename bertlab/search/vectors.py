@@ -23,6 +23,8 @@ from bertlab.tokenizer import Tokenizer
 class TextEncoder:
     """A model with its tokenizer: texts in, vectors out."""
 
+    cut: int = 0  # texts so far of which not all tokens were read
+
     def __init__(
         self,
         model: BertForSentenceEmbedding,
@@ -56,13 +58,15 @@ class TextEncoder:
 
     @torch.inference_mode()
     def encode(self, texts: Sequence[str], *, progress: bool = False) -> Tensor:
-        """Return the vectors (N, H) of the texts; texts of like length share a batch."""
+        """Return the vectors (N, H) of the texts; texts of like length share a batch. `cut` counts those that were cut,
+        over all calls."""
         from tqdm.auto import tqdm
 
         texts = [lowered(text) for text in texts] if self.lower else texts
         encodings = self.tokenizer.encodings(texts, offsets=False)
-        rows = [self.tokenizer.fitted((encoding,), self.max_length)[0] for encoding in encodings]
-        features = [Feature((row,), {}, number) for number, row in enumerate(rows)]
+        fitted = [self.tokenizer.fitted((encoding,), self.max_length) for encoding in encodings]
+        features = [Feature((row,), {}, number, cut) for number, (row, cut) in enumerate(fitted)]
+        self.cut += sum(cut > 0 for _, cut in fitted)
         vectors = torch.empty(len(texts), self.model.config.hidden_size)
         with tqdm(total=len(texts), desc="vectors", unit=" texts", disable=not progress, leave=False) as bar:
             for chosen in batches(features, CPU_TOKENS):

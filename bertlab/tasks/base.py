@@ -123,11 +123,17 @@ class Task(ABC, Generic[Example, Predicted]):
         Mapping[str, Callable[[Any], str]]
     ] = {}  # by file ending: a prediction as lines, beside JSON
     learned: NamedTask | None = None  # of a run folder: the task that it was fine-tuned for
+    cut: int = 0  # inputs that were cut so far, at `cut_at` tokens, to be predicted for
     batch_size: int | None = None  # rows, or windows, that the model predicts at a time; None: as many as suit it
 
     def __init__(self, tokenizer: Tokenizer, max_length: int, stride: int = 0):
         """`stride` is for families that read a long text in windows: tokens from one to the next, 0 for the usual."""
         self.tokenizer, self.max_length = tokenizer, max_length
+
+    @property
+    def cut_at(self) -> int:
+        """How many tokens are read of an input, or of the part of it that may be cut."""
+        return self.max_length
 
     # Reading
 
@@ -228,6 +234,7 @@ class Task(ABC, Generic[Example, Predicted]):
         is padding that packing would cost more than it saves."""
         on_cpu = next(model.parameters()).device.type == "cpu"
         for chosen in batches(features, CPU_TOKENS if on_cpu else GPU_TOKENS, self.batch_size):
+            self.cut += sum(feature.cut > 0 for feature in chosen)
             yield chosen, model(**self.inputs(chosen, model))
 
     def inputs(self, features: Sequence[Feature], model: PretrainedModel) -> Batch:

@@ -11,7 +11,7 @@ import torch
 from bertlab.config import BertConfig
 from bertlab.corpora.examples import QAExample
 from bertlab.errors import InputError
-from bertlab.inputs.spans import MAX_ANSWER_TOKENS, MAX_LENGTH, SpanFeature, span_features, usual_stride
+from bertlab.inputs.spans import MAX_ANSWER_TOKENS, MAX_LENGTH, MAX_QUERY, SpanFeature, span_features, usual_stride
 from bertlab.model import BertForQuestionAnswering
 from bertlab.model.base import PretrainedModel
 from bertlab.tasks.base import Compared, Given, Task, TaskName, ranked, storyworld
@@ -59,6 +59,10 @@ class SpanTask(Task[QAExample, AnswerPrediction]):
         for name, value in {"max_answer_tokens": max_answer_tokens, "n_best": n_best}.items():
             if value < 1:
                 raise InputError(f"{name} must be at least 1, not {value}")
+
+    @property
+    def cut_at(self) -> int:
+        return MAX_QUERY  # of the question; a passage is read in windows
 
     @staticmethod
     def read_rows(records: "Iterator[Record]", source: str, options: "ReadOptions") -> Iterator[QAExample]:

@@ -108,3 +108,12 @@ def test_bad_input_leaves_no_file(name, tmp_path, capsys):
         main(["embed", str(tmp_path / "in.txt"), "--out", str(tmp_path / out), "--model", MODEL])
     assert stopped.value.code == 2 and part in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["in.txt"]
+
+
+def test_texts_that_are_cut_are_counted(lines, tmp_path, capsys):
+    with open(lines, "a") as file:
+        file.write("Ruth cut the leeks. " * 100 + "\n")
+    main(["embed", str(lines), "--out", str(tmp_path / "v.npy"), "--model", MODEL])
+    assert "1 of 5 inputs are cut at 128 tokens" in capsys.readouterr().err
+    main(["embed", str(lines), "--out", str(tmp_path / "v.npy"), "--model", MODEL, "--max-length", "8"])
+    assert "2 of 5 inputs are cut at 8 tokens" in capsys.readouterr().err

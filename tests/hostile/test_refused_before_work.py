@@ -188,6 +188,7 @@ SEARCH = {
     "second file is no text": Case("what --corpus text.txt noise.txt", "noise.txt"),
     "folder without text": Case("what --corpus text.txt empty", "holds no"),
     "nothing to show": Case("what --corpus text.txt --top 0", "--top 0"),
+    "a model for words alone": Case("what --corpus text.txt --by words --model english", "--by words opens no model"),
     "no question": Case(" --corpus text.txt", "question"),
 }
 EXPORT = {
@@ -203,6 +204,7 @@ CORPUS = {
     "out below a file": Case("text.txt --out text.txt/card.md", "cannot be written"),
     "out is a folder": Case("text.txt --out empty", "empty"),
     "sizes": Case("text.txt --sizes 3", "--sizes"),
+    "out of another format": Case("text.txt --out card.json", "a .md file"),
 }
 TOKENIZE = {
     "out exists": Case("text.txt --out store", "exists already"),
@@ -224,7 +226,17 @@ DATA = {
     "sources, one file": Case("sources --text text.txt", "two"),
     "sources, one passage": Case("sources --text text.txt more.txt --count 1", "--count 1"),
     "sources, second file missing": Case("sources --text text.txt nowhere.txt", "nowhere.txt"),
-    "storyworld of a text": Case("sentiment --text text.txt", "--text is for"),
+    "storyworld of a text": Case("sentiment --text text.txt", "--text is for cloze, sources, not for sentiment"),
+    "a number of docstrings": Case(
+        "docstrings --count 7", "--count is for the storyworld, cloze, sources, not for doc"
+    ),
+    "a split of a text": Case("cloze --text text.txt --split dev", "--split is for the storyworld"),
+    "packages of the storyworld": Case("entities --packages torch", "--packages is for docstrings"),
+    "CSV as JSON": Case("sentiment --out x.json", "a .csv file; give that ending, or none"),
+    "JSON lines as JSON": Case("choices --out x.json", "a .jsonl file"),
+    "columns as CSV": Case("entities --out x.csv", "a .conll file"),
+    "questions as CSV": Case("cloze --text text.txt --out x.csv", "a .json file"),
+    "a folder as CSV": Case("sources --text text.txt more.txt --out x.csv", "is a folder"),
     "storyworld, out below a file": Case("sentiment --count 1000000 --out text.txt/s", "cannot be written"),
     "docstrings of nothing": Case("docstrings --packages torch nowhere_at_all", "nowhere_at_all"),
 }

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from bertlab import BertConfig, BertForPreTraining, BertModel
+from bertlab import BertConfig, BertForPreTraining, BertModel, InputError
 from bertlab.model import attend, encoder
 from bertlab.model.attend import Packing, Rows, choose_kernel
 from bertlab.model.cpu import Dropout
@@ -224,3 +224,14 @@ def test_packed_text_does_no_work_on_padding(config, batch):
     model.encoder.layers[0].feed_forward.register_forward_hook(lambda _, given, out: seen.append(out.shape))
     model(**batch, packed=True)
     assert seen == [(int(batch["attention_mask"].sum()), config.hidden_size)]
+
+
+def test_a_packing_of_another_mask_is_refused(config, batch):
+    """Without its mask the padding that is put back would be attended to."""
+    model, mask = BertModel(config).eval(), batch["attention_mask"]
+    packing = Packing(mask)
+    model(**batch, packed=packing)
+    for other in (None, torch.ones_like(mask), mask[:, :-1]):
+        ids = batch["input_ids"] if other is None else batch["input_ids"][:, : other.size(1)]
+        with pytest.raises(InputError, match="packed must be the Packing of the attention_mask"):
+            model(ids, other, packed=packing)

@@ -205,6 +205,16 @@ def test_a_field_that_changes_the_computation(checkpoint, field):
     fails(checkpoint, "config.json", field)
 
 
+def test_a_matrix_that_is_no_longer_tied_is_not_lost_silently(config, tmp_path):
+    model = BertForPreTraining(config)
+    model.mlm.decoder.weight = torch.nn.Parameter(torch.rand(61, 24))
+    with pytest.raises(InputError, match=r"mlm\.decoder\.weight is no longer tied"):
+        model.save_pretrained(tmp_path / "new")
+    with pytest.raises(InputError, match="an empty name"):
+        BertForPreTraining(config).save_pretrained("")
+    assert not list(tmp_path.iterdir())
+
+
 # A full disk while saving
 
 

@@ -90,3 +90,15 @@ def test_a_mask_of_other_numbers_is_refused(odd, config, batch):
     mask[0, 0] = odd
     with pytest.raises(InputError, match="attention_mask must be 1 at tokens and 0 at padding"):
         BertModel(config)(batch["input_ids"], mask)
+
+
+def test_a_mask_of_other_whole_numbers_is_refused(config, batch):
+    for mask in (batch["attention_mask"] * 2, (1 - batch["attention_mask"]) * -10_000):
+        with pytest.raises(InputError, match="attention_mask must be 1 at tokens and 0 at padding"):
+            BertModel(config)(batch["input_ids"], mask)
+
+
+@pytest.mark.parametrize("given", ["english", None, {"vocab_size": 9}])
+def test_a_model_is_made_from_a_config(given):
+    with pytest.raises(InputError, match=r"config must be a BertConfig.*BertModel\.from_pretrained"):
+        BertModel(given)

@@ -235,6 +235,13 @@ def test_it_learns_by_heart(config):
         (dict(input_ids=torch.zeros(9, dtype=torch.long)), r"input_ids must be \(batch, tokens\)"),
         (dict(input_ids=torch.zeros(3, 0, dtype=torch.long)), "one token"),
         (dict(input_ids=torch.zeros(3, 9)), "whole numbers"),
+        (dict(input_ids=torch.zeros(3, 9, dtype=torch.int16)), "int64 or int32, not torch.int16"),
+        (dict(input_ids=[[2, 3]]), "input_ids must be a tensor, not a list"),
+        (dict(input_ids=None), "input_ids are missing"),
+        (dict(token_type_ids=torch.ones(3, 9)), "token_type_ids must be whole numbers"),
+        (dict(head_mask=[[1] * 4] * 3), "head_mask must be a tensor"),
+        (dict(labels=[[6] * 9] * 3), "labels must be a tensor"),
+        (dict(labels=torch.ones(3, 9, dtype=torch.bool)), "labels must be whole numbers"),
         (dict(token_type_ids=torch.full((3, 9), 2)), "token_type_ids holds 2"),
         (dict(attention_mask=torch.ones(3, 8)), "attention_mask is"),
         (dict(token_type_ids=torch.ones(9, dtype=torch.long)), "token_type_ids is"),
@@ -254,6 +261,44 @@ def test_bad_input_is_told_in_one_line(config, batch, change, words):
     with pytest.raises(InputError, match=words) as caught:
         model(**inputs)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("start", "words"),
+    [
+        (torch.tensor([-1, 2, 0]), "start_positions holds -1.*no answer"),
+        (torch.tensor([1.5, 2, 0]), "start_positions must be whole numbers"),
+        (torch.tensor([[1, 2, 0]]), r"start_positions must be \(3,\)"),
+        ([1, 2, 0], "start_positions must be a tensor"),
+    ],
+)
+def test_bad_positions_of_an_answer(config, batch, start, words):
+    with pytest.raises(InputError, match=words):
+        BertForQuestionAnswering(config)(**batch, start_positions=start, end_positions=torch.tensor([2, 3, 0]))
+
+
+def test_an_answer_that_is_ignored_is_no_answer_at_cls(config, batch):
+    model, end = build(BertForQuestionAnswering, config), torch.tensor([2, -100, 3])
+    out = model(**batch, start_positions=end, end_positions=end)
+    expected = -sum(logits.log_softmax(-1)[[0, 2], [2, 3]].mean() for logits in (out.start_logits, out.end_logits)) / 2
+    torch.testing.assert_close(out.loss, expected)
+
+
+@pytest.mark.parametrize("kind", [torch.int32, torch.int16, torch.int8])
+@pytest.mark.parametrize("options", [{}, {"output_logits": True}, {"masked_only": True}])
+def test_labels_of_any_whole_number_type(config, batch, kind, options):
+    model, labels = build(BertForPreTraining, config), torch.full((3, 9), -100)
+    labels[0, 2], labels[2, 3] = 7, 9
+    expected = model(**batch, labels=labels, **options).loss
+    assert torch.equal(model(**batch, labels=labels.to(kind), **options).loss, expected)
+
+
+@pytest.mark.parametrize("kind", [torch.float16, torch.float64, torch.int64, torch.bool])
+def test_a_head_mask_of_another_type(config, batch, kind):
+    model, head_mask = BertModel(config).eval(), torch.ones(3, 4)
+    head_mask[1, 2] = 0
+    expected = model(**batch, head_mask=head_mask).last_hidden_state
+    assert torch.equal(model(**batch, head_mask=head_mask.to(kind)).last_hidden_state, expected)
 
 
 def test_ids_are_not_looked_at_off_the_cpu(config):

@@ -89,6 +89,18 @@ def test_the_cnn_must_know_where_words_begin(config, batch):
         build(config, "cnn")(**batch)
 
 
+def test_where_words_begin_fits_the_rows(config, batch):
+    model = build(config, "cnn")
+    for wrong in (dict(word_mask=FIRST[:, :5]), dict(labels=labels()[:, :5])):
+        with pytest.raises(InputError, match=r"must be \(3, 9\), not \(3, 5\)"):
+            model(**batch, **wrong)
+    with pytest.raises(InputError, match=r"must be \(3, 9\)"):
+        model.decode(torch.rand(3, 9, 3), FIRST[:, :5])
+    assert torch.equal(model(**batch, word_mask=FIRST.long()).logits, model(**batch, word_mask=FIRST).logits)
+    none = {name: tensor[:0] for name, tensor in batch.items()}
+    assert model(**none, word_mask=FIRST[:0]).logits.shape == (0, 9, model.config.num_labels)
+
+
 @pytest.mark.parametrize("decoder", DECODERS)
 def test_labels_say_where_words_begin(decoder, config, batch):
     model = build(config, decoder)

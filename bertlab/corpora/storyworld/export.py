@@ -10,11 +10,12 @@ from bertlab.corpora import storyworld
 from bertlab.corpora.examples import ChoiceExample, Document, QAExample, TextExample, TokenExample
 from bertlab.corpora.labelled.squad import squad_text
 from bertlab.errors import InputError
-from bertlab.io.atomic import atomic_write
+from bertlab.io.atomic import atomic_write, with_ending
 
 
 def write_storyworld(kind: str, out: Path, count: int, seed: int, split: str) -> Path:
     """Write `count` documents, questions or examples of a task, and return the file, with the ending of its format.
+    InputError: `out` has that of another.
 
     documents: plain text, a blank line between two; questions, adversarial: SQuAD 2.0 JSON; sentiment, entailment,
     matching: CSV with columns text, (pair,) label; entities: CoNLL, word and label in two columns; choices: JSON lines.
@@ -23,9 +24,8 @@ def write_storyworld(kind: str, out: Path, count: int, seed: int, split: str) ->
         raise InputError(f"{kind!r} is no kind of text that the storyworld writes: {', '.join(FORMATS)}")
     if count < 1:
         raise InputError(f"--count {count}: write at least one")
-    ending, as_text = FORMATS[kind]
-    out = Path(out)
-    path = out if out.suffix else out.with_suffix(ending)
+    endings, as_text = FORMATS[kind]
+    path = with_ending(Path(out), *endings)
     atomic_write(path, as_text(getattr(storyworld, kind)(seed, count, split)))
     return path
 
@@ -59,13 +59,13 @@ def _json_lines(examples: Iterator[ChoiceExample]) -> str:
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
-FORMATS: dict[str, tuple[str, Callable[[Iterator], str]]] = {
-    "documents": (".txt", _plain),
-    "questions": (".json", _squad),
-    "adversarial": (".json", _squad),
-    "sentiment": (".csv", csv_text),
-    "entailment": (".csv", csv_text),
-    "matching": (".csv", csv_text),
-    "entities": (".conll", conll_text),
-    "choices": (".jsonl", _json_lines),
+FORMATS: dict[str, tuple[tuple[str, ...], Callable[[Iterator], str]]] = {  # the endings, the usual one first
+    "documents": ((".txt", ".md"), _plain),
+    "questions": ((".json",), _squad),
+    "adversarial": ((".json",), _squad),
+    "sentiment": ((".csv",), csv_text),
+    "entailment": ((".csv",), csv_text),
+    "matching": ((".csv",), csv_text),
+    "entities": ((".conll", ".txt", ".tsv"), conll_text),
+    "choices": ((".jsonl",), _json_lines),
 }
