@@ -30,7 +30,7 @@ def main() -> None:
     st.set_page_config("bertlab explorer", str(Path(__file__).with_name("icon.png")), layout="wide")
     frame.show()
     pages = [
-        st.Page(file_of(name), title=title, icon=icon, url_path=name, default=name == FIRST)
+        st.Page(file_of(name), title=title, icon=icon, url_path=name if name != FIRST else None, default=name == FIRST)
         for name, (title, icon) in PAGES.items()
     ]
     old = [

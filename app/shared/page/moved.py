@@ -1,4 +1,5 @@
-"""Links to pages that had other names: they lead to the page that shows the same today."""
+"""Links to pages that had other names, and to the first page by its name: they lead to the page that shows the same
+today."""
 
 import streamlit as st
 
@@ -17,6 +18,7 @@ PAGES = {
     ),
     "dataset": ("tasks", {}),
     "embeddings": ("meaning", {}),
+    "play": ("play", {}),  # its address is that of the explorer
 }
 TABS = {"spans": "Answers", "labels": "Opinion", "dataset": "A whole file"}
 NAMES = {"The whole text": "Opinion", "Each word": "Names"}
