@@ -167,12 +167,18 @@ def heads_grid(maps: AttentionMaps, control: AttentionMaps) -> Figure:
     return fig
 
 
-def one_head(maps: AttentionMaps, layer: int, head: int, control: AttentionMaps) -> Figure:
-    """One head (counted from 0) as a matrix with its tokens, and the same head with random weights."""
+def one_head(
+    maps: AttentionMaps, layer: int, head: int, control: AttentionMaps, mark: tuple[int, int] | None = None
+) -> Figure:
+    """One head (counted from 0) as a matrix with its tokens, and the same head with random weights; a frame around the
+    weight in row and column `mark`."""
     fig = figure(0.6 + 0.24 * len(maps.tokens))
     positions = range(len(maps.tokens))
     for ax, part, name in zip(fig.subplots(1, 2), (maps, control), ("trained", "random weights"), strict=True):
         image = _thumbnail(ax, part.weights[layer, head])
+        if mark:
+            row, column = mark
+            ax.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, edgecolor=ORANGE, lw=2))
         ax.set_title(f"layer {layer + 1}, head {head + 1}: {name}", size=10)
         ax.set_xticks(positions, maps.tokens, rotation=90, size=8, parse_math=False)
         ax.set_yticks(positions, maps.tokens, size=8, parse_math=False)

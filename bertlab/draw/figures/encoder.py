@@ -136,20 +136,21 @@ def parts_grid(shares: Tensor, parts: Sequence[str], label: str) -> Figure:
 
 
 def parameter_bars(models: Mapping[str, Mapping[str, int]]) -> Figure:
-    """One bar for each model, cut into its parts by how many parameters they have; in millions."""
-    fig = figure(1.3 + 0.55 * len(models))
+    """One bar for each model, cut into the shares of its parts; in each part its parameters in millions."""
+    fig = figure(1.2 + 0.7 * len(models))
     ax = clean(fig.subplots(), "bottom")
-    most = max(sum(parts.values()) for parts in models.values())
     for row, parts in enumerate(models.values()):
-        left = 0.0
+        whole, left = sum(parts.values()), 0.0
         for (name, count), colour in zip(parts.items(), OKABE_ITO, strict=False):
-            ax.barh(row, count / 1e6, left=left, color=colour, height=0.6, label=name if row == 0 else None)
-            if count > 0.05 * most:
-                ax.text(left + count / 2e6, row, f"{count / 1e6:.1f}", ha="center", va="center", size=9, color="white")
-            left += count / 1e6
-        ax.text(left + most / 1e8, row, f"{left:.1f}", va="center", size=10, weight="bold", color=INK)
-    ax.set_yticks(range(len(models)), list(models))
-    ax.set(xlabel="million parameters", xlim=(0, 1.1 * most / 1e6))
+            share = count / whole
+            ax.barh(row, share, left=left, color=colour, alpha=0.75, height=0.7, label=name if row == 0 else None)
+            if share > 0.05:
+                shown = f"{count / 1e6:.1f} M\n{share:.0%}"
+                ax.text(left + share / 2, row, shown, ha="center", va="center", size=10, color=INK)
+            left += share
+        ax.text(1.01, row, f"{whole / 1e6:.1f} M", va="center", size=10, weight="bold", color=INK)
+    ax.set_yticks(range(len(models)), list(models), size=10.5)
+    ax.set(xlabel="share of all parameters", xlim=(0, 1.12), xticks=[0, 0.25, 0.5, 0.75, 1])
     ax.tick_params(axis="y", length=0)
     ax.invert_yaxis()
     fig.legend(frameon=False, ncols=5, loc="outside lower center", fontsize=9)

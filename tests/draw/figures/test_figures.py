@@ -35,7 +35,7 @@ DRAWN = {
     "fill_bars": lambda: figures.fill_bars({"one": FILL, "two": FILL}, mark=["a"]),
     "fills_over_time": lambda: figures.fills_over_time({"0": FILL, "100": FILL}, "a"),
     "heads_grid": lambda: figures.heads_grid(MAPS, MAPS),
-    "one_head": lambda: figures.one_head(MAPS, 0, 1, MAPS),
+    "one_head": lambda: figures.one_head(MAPS, 0, 1, MAPS, mark=(1, 2)),
     "change_grid": lambda: figures.change_grid({"one": torch.randn(3, 2), "none": torch.zeros(3, 2)}),
     "model_overview": tour.model_overview,
     "training_overview": tour.training_overview,
