@@ -90,7 +90,7 @@ def verdicts(claims: Mapping[str, Mapping[str, Claimed]], label: str) -> Figure:
     ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.set_yticklabels([name for name, _ in rows], parse_math=False, size=8.5)
     for text, (_, claim) in zip(ax.get_yticklabels(), rows, strict=True):
-        text.set_weight("normal" if claim else "bold")
+        text.set_fontweight("normal" if claim else "bold")
     ax.tick_params(axis="y", length=0)
     ax.grid(axis="x", alpha=0.25, color=GREY)
     handles = [Line2D([], [], color=colour, marker="o", lw=1.8, label=name) for name, colour in VERDICTS.items()]
