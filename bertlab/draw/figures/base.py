@@ -206,11 +206,11 @@ def change_grid(changes: Mapping[str, Tensor], label: str = "change") -> Figure:
     return fig
 
 
-def write_numbers(ax: Axes, values: np.ndarray, limit: float, size: float = 9.5, bold_largest: bool = False) -> None:
+def write_numbers(ax: Axes, values: np.ndarray, limit: float, size: float = 9.5, bold_from: float = np.inf) -> None:
     """Write each number, with its sign, into its cell of a picture whose colours end at `limit`; white on dark cells.
-    `bold_largest`: the largest of each row stands out."""
+    The largest of each row is bold if it is at least `bold_from`."""
     for (row, column), value in np.ndenumerate(values):
-        weight = "bold" if bold_largest and column == values[row].argmax() else "normal"
+        weight = "bold" if column == values[row].argmax() and value >= bold_from else "normal"
         colour = "white" if abs(value) > 0.65 * limit else INK
         shown = f"{round(float(value), 2) + 0.0:+.2f}".replace("-", "−")  # no -0.00
         ax.text(column, row, shown, ha="center", va="center", size=size, color=colour, weight=weight)

@@ -2,14 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from bertlab.draw.figures.base import INK, Interval, clean, figure
 from bertlab.draw.palette import BLUE, GREY, OKABE_ITO, ORANGE
 
 ACROSS = 3  # panels in a row
+VERDICTS = {"holds": BLUE, "reversed": ORANGE, "cannot tell": GREY}
 NO_GUESSES: Mapping[str, float] = MappingProxyType({})
 
 
@@ -44,33 +48,62 @@ def intervals(
 
 
 def effects(groups: Mapping[str, Mapping[str, float]], label: str) -> Figure:
-    """One row for each question: a dot for each measure, its difference. To the right of each dot stands its name; the
-    names of dots too close for that stand together, in two lines, in the order of the dots."""
-    fig = figure(0.8 + 0.42 * len(groups))
+    """A row for each measure, under the question that it belongs to: a dot at its difference, its name beside it."""
+    measures = [sorted(found.items(), key=lambda each: each[1]) for found in groups.values()]
+    tops = np.cumsum([0, *(len(found) + 0.6 for found in measures)])  # a gap between questions
+    fig = figure(0.7 + 0.17 * tops[-1])
     ax = clean(fig.subplots(), "bottom")
-    room = 0.1 * max(abs(value) for measures in groups.values() for value in measures.values())
-    for row, measures in enumerate(groups.values()):
-        ax.plot([*measures.values()], [row] * len(measures), "o", color=BLUE, ms=7, alpha=0.75, clip_on=False)
-        for names, last in _close_together(measures, room):
-            half = -(-len(names) // 2)
-            text = "\n".join(" · ".join(line) for line in (names[:half], names[half:]) if line)
-            ax.annotate(text, (last, row), (9, 0), textcoords="offset points", va="center", size=9, color=INK)
+    for top, found in zip(tops, measures, strict=False):
+        ax.axhline(top - 0.8, color=GREY, lw=0.5, alpha=0.6)
+        for row, (name, value) in enumerate(found):
+            ax.plot(value, top + row, "o", color=BLUE, ms=5.5, clip_on=False)
+            ax.annotate(name, (value, top + row), (7, 0), textcoords="offset points", va="center", size=8.5, color=INK)
     ax.axvline(0, color=GREY, lw=1)
-    ax.set(yticks=range(len(groups)), yticklabels=list(groups), xlabel=label)
-    ax.set_ylim(len(groups) - 0.5, -0.5)
+    middles = [top + (len(found) - 1) / 2 for top, found in zip(tops, measures, strict=False)]
+    ax.set(yticks=middles, yticklabels=list(groups), xlabel=label)
+    ax.set_ylim(tops[-1] - 0.8, -0.8)
     ax.tick_params(axis="y", length=0, labelsize=10)
     ax.grid(axis="x", alpha=0.25, color=GREY)
     return fig
 
 
-def _close_together(measures: Mapping[str, float], room: float) -> list[tuple[list[str], float]]:
-    """Return the names of neighbours less than `room` apart, by rising value, and the value of the last of them."""
-    found: list[tuple[list[str], float]] = []
-    for name, value in sorted(measures.items(), key=lambda measure: measure[1]):
-        near = bool(found) and value - found[-1][1] < room
-        names, _ = found.pop() if near else ([], 0.0)
-        found.append(([*names, name], value))
-    return found
+class Claimed(NamedTuple):
+    """A difference with its interval, the verdict on it, whether a correction for many claims leaves it, and a note."""
+
+    figure: Interval
+    verdict: str
+    kept: bool
+    note: str
+
+
+def verdicts(claims: Mapping[str, Mapping[str, Claimed]], label: str) -> Figure:
+    """Under the title of each group a row for each claim: its difference and interval in the colour of the verdict, its
+    note at the right. A dot is filled if the claim is kept."""
+    rows = [(name, claim) for group, found in claims.items() for name, claim in [(group, None), *found.items()]]
+    fig = figure(0.9 + 0.2 * len(rows))
+    ax = clean(fig.subplots(), "bottom")
+    for y, (_, claim) in enumerate(rows):
+        if claim:
+            _claim(ax, y, claim)
+    ax.axvline(0, color=GREY, ls="--", lw=1)
+    ax.set(yticks=range(len(rows)), xlabel=label)
+    ax.set_ylim(len(rows) - 0.5, -0.5)
+    ax.set_yticklabels([name for name, _ in rows], parse_math=False, size=8.5)
+    for text, (_, claim) in zip(ax.get_yticklabels(), rows, strict=True):
+        text.set_fontweight("normal" if claim else "bold")
+    ax.tick_params(axis="y", length=0)
+    ax.grid(axis="x", alpha=0.25, color=GREY)
+    handles = [Line2D([], [], color=colour, marker="o", lw=1.8, label=name) for name, colour in VERDICTS.items()]
+    fig.legend(handles=handles, loc="outside upper center", ncols=len(handles), frameon=False, fontsize=9)
+    return fig
+
+
+def _claim(ax: Axes, y: int, claim: Claimed) -> None:
+    (value, low, high), colour = claim.figure, VERDICTS[claim.verdict]
+    inside = colour if claim.kept else "white"
+    ax.errorbar(value, y, xerr=[[value - low], [high - value]], fmt="o", color=colour, mfc=inside, ms=6, lw=1.8)
+    ax.annotate(claim.note, (1, y), (4, 0), xycoords=("axes fraction", "data"), textcoords="offset points",
+                va="center", size=8.5, color=INK, annotation_clip=False)  # fmt: skip
 
 
 def by_seed(values: Mapping[str, Sequence[float]], label: str, chance: float) -> Figure:

@@ -11,6 +11,7 @@ from bertlab.draw.palette import BLUE, GREEN, GREY, ORANGE, PINK
 from bertlab.explain.probes import Probed
 
 COLOURS = [BLUE, ORANGE, GREEN]
+GAIN = 0.05  # about two standard errors of a share of 400 words: what is smaller may be chance
 
 
 def probe_flow(layers: int, words: Sequence[str], labels: Sequence[str], drawn: Sequence[str]) -> Figure:
@@ -66,18 +67,19 @@ def _panel(ax: Axes, models: Mapping[str, Sequence[Probed]]) -> None:
     ax.set_xlabel("layer (0: embeddings)", size=9)
 
 
-def property_map(rows: Mapping[str, Sequence[float]], label: str) -> Figure:
-    """A row for each property, a column for each layer: blue above zero, orange below, the largest of a row in bold."""
+def property_map(rows: Mapping[str, Sequence[float]], label: str, limit: float = 0.8) -> Figure:
+    """A row for each property, a column for each layer: blue above zero, orange below. The colours end at `limit`, so
+    maps can be compared. The largest of a row is bold if it is at least GAIN; a line below the map says so."""
     values = np.array(list(rows.values()))
-    limit = float(np.abs(values).max()) or 1.0
-    fig = figure(0.95 + 0.42 * len(rows))
+    fig = figure(1.15 + 0.42 * len(rows))
     ax = clean(fig.subplots())
     image = ax.imshow(values, cmap=DIVERGING.reversed(), vmin=-limit, vmax=limit, aspect="auto")
-    write_numbers(ax, values, limit, size=10, bold_largest=True)
+    write_numbers(ax, values, limit, size=10, bold_from=GAIN)
     names = ["embeddings", *(f"layer {number}" for number in range(1, values.shape[1]))]
     ax.set_xticks(range(values.shape[1]), names, size=9.5)
     ax.set_yticks(range(len(rows)), list(rows), size=10)
     ax.set_title(label, size=10, loc="left")
+    ax.set_xlabel(f"bold: the largest gain of a row, if it is {GAIN} or more", size=9)
     ax.tick_params(length=0)
     fig.colorbar(image, ax=ax)
     return fig

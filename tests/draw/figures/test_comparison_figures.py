@@ -1,9 +1,25 @@
-"""In the figure of differences each dot has its name, those of close dots in the order of the dots."""
+"""Figures of comparisons: every dot has its name beside it, every claim its verdict."""
 
-from bertlab.draw.figures.comparison import effects
+from matplotlib.colors import to_hex
+
+from bertlab.draw.figures.comparison import VERDICTS, Claimed, effects, verdicts
 
 
-def test_each_dot_is_named_in_the_order_of_the_dots():
-    drawn = effects({"next sentence": {"MNLI": 1.0, "QNLI": 3.5, "MRPC": 0.2, "SST-2": 0.1}}, "points ahead")
-    names = {text.get_text(): text.xy for text in drawn.axes[0].texts}
-    assert names == {"SST-2\nMRPC": (0.2, 0), "MNLI": (1.0, 0), "QNLI": (3.5, 0)}
+def test_each_dot_has_its_name_beside_it():
+    ax = effects({"next": {"MNLI": 1.0, "SST-2": 0.1}, "size": {"MNLI": 2.5}}, "points ahead").axes[0]
+    names = [(text.get_text(), text.xy) for text in ax.texts]
+    dots = [(line.get_xdata()[0], line.get_ydata()[0]) for line in ax.lines if line.get_marker() == "o"]
+    assert [name for name, _ in names] == ["SST-2", "MNLI", "MNLI"]
+    assert [place for _, place in names] == dots and len({y for _, y in dots}) == 3
+
+
+def test_a_claim_has_the_colour_of_its_verdict_and_is_filled_if_it_is_kept():
+    kept = Claimed((0.1, 0.05, 0.2), "holds", True, "p = 0.001")
+    lost = Claimed((-0.1, -0.2, -0.05), "reversed", False, "p = 0.04")
+    ax = verdicts({"size": {"a − b": kept}, "steps": {"[c] − $d$": lost}}, "better − worse").axes[0]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["size", "a − b", "steps", "[c] − $d$"]
+    dots = [(to_hex(line.get_color()), line.get_markerfacecolor()) for line in ax.lines if line.get_marker() == "o"]
+    blue, orange = (to_hex(VERDICTS[name]) for name in ("holds", "reversed"))
+    assert [colour for colour, _ in dots] == [blue, orange]
+    assert to_hex(dots[0][1]) == blue and dots[1][1] == "white"
+    assert {text.get_text() for text in ax.texts} == {"p = 0.001", "p = 0.04"}
