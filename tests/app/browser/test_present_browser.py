@@ -4,7 +4,7 @@ import pytest
 from browsing import settle, show, unharmed
 
 pytestmark = pytest.mark.browser
-STORY = "?model=storyworld-tiny&text=The+soup+was+salty.&two=true&other=The+soup+was+not+salty.&story=2-negation/1"
+STORY = "?model=storyworld-tiny&text=The+soup+was+salty.&two=true&other=The+soup+was+not+salty.&story=04-negation/1"
 
 
 def test_keys_step_through_the_pages_without_a_side_bar(tab, server):
@@ -28,7 +28,7 @@ def test_keys_step_through_the_pages_without_a_side_bar(tab, server):
 
 HEAD = (
     "?model=storyworld-tiny&text=the+animal+didn't+cross+the+street+because+the+[MASK]+was+too+tired.&head=1-2"
-    "&role=previous&story=4-a-head-is-born/3&present=true"
+    "&role=previous&story=06-a-head-is-born/3&present=true"
 )
 
 
@@ -37,7 +37,7 @@ HEAD = (
     [
         ("attention", HEAD, ".cells canvas"),
         ("tasks", f"{STORY}&present=true", "[data-testid=stMetric]"),
-        ("play", "?model=storyworld-tiny&text=penguins+are+not+[MASK].&story=2-negation/5&present=true", "svg.marks"),
+        ("play", "?model=storyworld-tiny&text=penguins+are+not+[MASK].&story=04-negation/5&present=true", "svg.marks"),
     ],
 )
 def test_a_station_its_text_and_its_picture_are_on_one_screen(tab, server, page, link, picture):

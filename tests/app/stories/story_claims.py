@@ -4,6 +4,7 @@ from itertools import product
 
 import torch
 from story_measures import (
+    ENGLISH,
     SCRATCH,
     TINY,
     TIRED,
@@ -12,6 +13,8 @@ from story_measures import (
     chosen,
     fill,
     follows,
+    guess_from_left,
+    guesses,
     label,
     model,
     names,
@@ -20,6 +23,7 @@ from story_measures import (
     separated,
     share,
     tokenizer,
+    verdict,
     weights,
 )
 from torch import Tensor
@@ -37,6 +41,123 @@ from bertlab.explain.attribution import attribute_span
 from bertlab.explain.runs import read_run
 from bertlab.explain.spans import answer, window_batch
 from bertlab.io.stories import Station
+
+# What fills a gap?
+
+
+def first_guesses(station: Station, *expected: str) -> list[float]:
+    """The probabilities of the first guesses in the versions of a link, which are as expected."""
+    found = [guesses(chosen(station)[key]) for key in ("text", "other")[: len(expected)]]
+    assert tuple(next(iter(each)) for each in found) == expected
+    return [next(iter(each.values())) for each in found]
+
+
+def untrained(station: Station) -> float:
+    """The bound on what random weights give to their first guess, which is the same in all versions."""
+    found = [guesses(chosen(station)[key], random=True) for key in ("text", "other") if key in chosen(station)]
+    assert len({next(iter(each)) for each in found}) == 1 and max(max(each.values()) for each in found) < 0.001
+    return 0.001
+
+
+def likeliest(station: Station) -> list[float]:
+    assert sorted(guesses(chosen(station)["text"]).values())[-2] < 0.02
+    return percent(*first_guesses(station, "asleep"), 0.02, untrained(station))
+
+
+def behind_the_gap(station: Station) -> list[float]:
+    found = first_guesses(station, "door", "book")
+    return percent(*found, guesses(chosen(station)["other"])["door"], untrained(station))
+
+
+def no_fact(station: Station) -> list[float]:
+    found = first_guesses(station, "situated", "located")
+    assert {*list(guesses(chosen(station)["text"]))[:5]} == {"situated", "located", "unknown", "important", "capital"}
+    return percent(found[0], *(guesses(chosen(station)[key])["paris"] for key in ("text", "other")))
+
+
+def repeats(station: Station) -> list[float]:
+    person = guesses(chosen(station)["text"].replace("nurse", "person"))
+    return percent(*first_guesses(station, "she", "he"), person["he"], person["she"])
+
+
+# From both sides
+
+
+def from_left(station: Station, *expected: str) -> list[float]:
+    found = [guess_from_left(chosen(station)[key]) for key in ("text", "other")]
+    assert tuple(word for word, _ in found) == expected
+    return [p for _, p in found]
+
+
+def decided_behind(station: Station) -> list[float]:
+    left = from_left(station, "door", "door")
+    assert abs(left[0] - left[1]) < 1e-6
+    return percent(left[0], *first_guesses(station, "door", "book"))
+
+
+def decided_before(station: Station) -> list[float]:
+    return percent(*from_left(station, "were", "is"), *first_guesses(station, "were", "was"))
+
+
+def at_the_end(station: Station) -> list[float]:
+    left, both = from_left(station, "asleep", "asleep"), first_guesses(station, "asleep", "down")
+    return percent(left[0], *both, left[1])
+
+
+# Heads at rest
+
+
+def resting(text: str, random: bool = False) -> Tensor:
+    """How much each head gives to [CLS] and [SEP], averaged over the words (L, A)."""
+    maps = attention_maps(model(BertModel, ENGLISH, random), tokenizer(ENGLISH), text)
+    return head_roles(maps).scores[:, :, ROLES.index("[CLS] + [SEP]")]
+
+
+def door(station: Station, *off: tuple[int, int], first: str = "door") -> float:
+    return fill(chosen(station)["text"], "door", first, ENGLISH, off)
+
+
+def most_rest(station: Station) -> list[float]:
+    text = chosen(station)["text"]
+    trained, control = resting(text), resting(text, random=True)
+    assert int((trained > 0.5).sum()) == 59 and trained.numel() == 72
+    assert len(tokenizer(ENGLISH).tokenize(text)) + 2 == 15
+    return percent(trained[5, 3], control.max(), 2 / 15)
+
+
+def one_resting_head_off(station: Station) -> list[float]:
+    others = [(5, head) for head in range(12) if head != 6]
+    return percent(door(station, (5, 3)), door(station), door(station, *others), door(station, (5, 6)))
+
+
+def until_it_is_needed(station: Station) -> list[float]:
+    text = chosen(station)["text"]
+    fire, gap = (float(weights(ENGLISH, text, *words)[4, 11]) for words in (("fire", "[CLS]"), ("[MASK]", "closed")))
+    return percent(fire, gap, resting(text)[4, 11], door(station), door(station, (4, 11)))
+
+
+# Same words, other meaning
+
+
+def judged(station: Station, expected: str, other: str, answer: str) -> list[float]:
+    """The probabilities of the answer to the link's pair, and of that to another second sentence."""
+    text, pair = (chosen(station)[key] for key in ("text", "pair"))
+    return percent(verdict(text, pair, expected), verdict(text, other, answer))
+
+
+def no_word_in_common(station: Station) -> list[float]:
+    text, pair = (set(chosen(station)[key].lower().strip(".").split()) for key in ("text", "pair"))
+    assert not text & pair
+    return judged(station, "entailment", "The stage is empty.", "contradiction")
+
+
+def all_words_in_common(station: Station) -> list[float]:
+    return judged(station, "entailment", "The dog slept.", "contradiction")
+
+
+def no_proof(station: Station) -> list[float]:
+    return judged(station, "entailment", "He sold her the house.", "entailment")
+
 
 # Find the head that follows it
 
@@ -284,14 +405,18 @@ def two_heads_off(station: Station) -> list[float]:
 
 
 CLAIMS = {
-    "1-it": [it_is_written, a_head_goes_looking, change_one_word, does_the_head_decide, real_english],
-    "2-negation": [
+    "01-the-gap": [likeliest, behind_the_gap, no_fact, repeats],
+    "02-both-sides": [decided_behind, decided_before, at_the_end],
+    "03-it": [it_is_written, a_head_goes_looking, change_one_word, does_the_head_decide, real_english],
+    "04-negation": [
         one_word_turns, without_not, which_clause, in_which_layer, where_it_ends, no_not_in_pretraining,
     ],
-    "3-read-or-match": [
+    "05-at-rest": [most_rest, one_resting_head_off, until_it_is_needed],
+    "06-a-head-is-born": [at_step_0, at_step_300, at_step_600, the_film, born_late],
+    "07-same-words": [no_word_in_common, all_words_in_common, no_proof],
+    "08-read-or-match": [
         a_correct_answer, swapped_names, what_nobody_did, somebody_else, what_the_passage_says, which_words,
     ],
-    "4-a-head-is-born": [at_step_0, at_step_300, at_step_600, the_film, born_late],
-    "5-cls": [trained_for, not_your_topic, the_mean_does, opinions, out_of_its_world],
-    "6-break-it": [shuffled, misspelt, another_world, all_persons, another_dog, two_heads_off],
+    "09-cls": [trained_for, not_your_topic, the_mean_does, opinions, out_of_its_world],
+    "10-break-it": [shuffled, misspelt, another_world, all_persons, another_dog, two_heads_off],
 }  # fmt: skip

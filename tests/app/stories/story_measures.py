@@ -4,6 +4,7 @@ from functools import cache
 
 from torch import Tensor
 
+from app.shared.model.bundled import LEFT_TO_RIGHT
 from app.shared.text import texts
 from bertlab import (
     BertForPreTraining,
@@ -21,13 +22,16 @@ from bertlab.explain.attention.maps import attention_maps
 from bertlab.explain.labels import label_text, label_words
 from bertlab.explain.spans import answer
 from bertlab.explain.vectors import layer_measures, text_vectors
+from bertlab.explain.words.fill import fill_mask
+from bertlab.explain.words.from_left import fill_from_left
 from bertlab.explain.words.next_sentence import both_orders
 from bertlab.io.stories import Station
 
 LIMIT = 128
-TINY, SCRATCH = "storyworld-tiny", "english-scratch"
+TINY, SCRATCH, ENGLISH = "storyworld-tiny", "english-scratch", "english"
 TIRED = "the animal didn't cross the street because the [MASK] was too tired."
 WIDE = TIRED.replace("tired", "wide")
+EVERY = 30_522  # words of English
 
 
 @cache
@@ -68,6 +72,25 @@ def fill(text: str, word: str, first: str | None = None, name: str = TINY, off: 
     found = fill_without(model(BertForPreTraining, name), tokenizer(name), text, None, (), 0, word, off, every).after
     assert found.tokens[0] == (first or word)
     return found.probabilities[found.tokens.index(word)]
+
+
+def guesses(text: str, random: bool = False) -> dict[str, float]:
+    """What a BERT of English writes into a gap, with the probabilities of all words, the first guess first."""
+    found = fill_mask(model(BertForPreTraining, ENGLISH, random), tokenizer(ENGLISH), text, k=EVERY)[0]
+    return dict(zip(found.tokens, found.probabilities, strict=True))
+
+
+def guess_from_left(text: str) -> tuple[str, float]:
+    name = LEFT_TO_RIGHT[ENGLISH]
+    found = fill_from_left(model(BertForPreTraining, name), tokenizer(name), text, 1, LIMIT)
+    return found.tokens[0], found.probabilities[0]
+
+
+def verdict(text: str, pair: str, expected: str) -> float:
+    name = "english-pairs"
+    found = label_text(model(BertForSequenceClassification, name), tokenizer(name), text, pair).prediction
+    assert found.label == expected, (text, pair, found.label)
+    return found.probabilities[expected]
 
 
 def label(text: str, expected: str) -> float:

@@ -13,7 +13,7 @@ def test_start_go_on_back_and_leave(tab, server):
     tab.get_by_role("heading", name="Attention").wait_for()
     settle(tab)
     first = tab.url
-    assert "story=1-it%2F1" in first and tab.evaluate("history.length") == entries + 1
+    assert "story=03-it%2F1" in first and tab.evaluate("history.length") == entries + 1
     tab.evaluate("document.querySelector('[data-testid=stMain]').scrollTo(0, 300)")  # nothing lies on the story then
     tab.get_by_role("link", name="Next ›").click()
     tab.get_by_text("Hide the word, and a head goes looking").wait_for()
