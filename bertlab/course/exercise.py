@@ -90,7 +90,7 @@ class Exercise:
         found = []
         for case in cases:
             with _steady():
-                found.append(self._observe(program, case))
+                found.append(self._observe(program, tuple(map(_own, case))))
         return found
 
     def _observe(self, program: Sequence[Program], case: tuple) -> Observed:
@@ -164,6 +164,13 @@ class Exercise:
         place = dict(vars(sys.modules[self.references[0].__module__])) | names
         exec(code if not isinstance(code, str) else compile(code, "<slip>", "exec"), place)
         return tuple(place[reference.__name__] for reference in self.references)
+
+
+def _own(arg: Any) -> Any:
+    """Return an argument whose lists and dicts are of this run alone: a program may change them."""
+    if isinstance(arg, dict):
+        return {name: _own(each) for name, each in arg.items()}
+    return [_own(each) for each in arg] if isinstance(arg, list) else arg
 
 
 @contextmanager

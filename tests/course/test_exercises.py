@@ -7,6 +7,8 @@ import torch
 
 from bertlab.course import Mistake, own_or_solution
 from bertlab.course.chapters import EXERCISES
+from bertlab.course.exercise import Exercise
+from bertlab.course.observe import value
 from tests.course.mutants import OutOfTime, effective, mutants, time_limit
 
 each_exercise = pytest.mark.parametrize("exercise", EXERCISES.values(), ids=EXERCISES)
@@ -78,6 +80,18 @@ def asserts(text):
 def test_what_stops_a_check_is_said_in_a_sentence(answer, said):
     with pytest.raises(Mistake, match="^" + re.escape(said)):
         EXERCISES["check_left_of_gap"](answer)
+
+
+def test_a_program_that_changes_a_list_changes_no_later_case():
+    def count(items):
+        return len(items)
+
+    shared = ["a", "b"]
+    exercise = Exercise(count, lambda: [(shared,)], "Right.", observe=value)
+    with pytest.raises(Mistake, match="changed what it was given"):
+        exercise(lambda items: items.append("c") or 2)
+    assert shared == ["a", "b"]
+    exercise(count)
 
 
 def test_numbers_that_are_overwritten_are_named():

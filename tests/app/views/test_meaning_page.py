@@ -45,7 +45,7 @@ def test_random_weights_that_tell_labels_apart_are_not_hidden(folders):
 
 
 def test_models_that_stand_side_by_side(folders):
-    few = {"embeddings_set": "my own lines"}
+    few = {"meaning_set": "my own lines"}
     names = lambda app: list(app.main.dataframe[0].value["model"].unique())  # noqa: E731
     assert names(page(**few)) == ["english", "english-sentiment", "random weights"]
     assert names(page(**few, model="english-sentiment")) == ["english-sentiment", "english", "random weights"]

@@ -166,7 +166,7 @@ def _tagged(word_inputs, tag, examples, max_tokens) -> dict[str, Any]:
     sentences = [words for words, _ in examples] * 50
     batch = value(word_inputs, examples, tokenizer, max_tokens)
     own, other = (
-        value(tag, _Stub(), sentences, tokenizer, NAMES, decode)
+        value(tag, _Stub(), sentences, tokenizer, list(NAMES), decode)
         for decode in (None, lambda logits, mask: logits.argmin(-1))
     )
     found = {"result of tag": own["result"], "result of tag with another `decode`": other["result"]}
