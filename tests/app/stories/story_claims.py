@@ -23,7 +23,6 @@ from story_measures import (
     separated,
     share,
     tokenizer,
-    verdict,
     weights,
 )
 from torch import Tensor
@@ -142,7 +141,8 @@ def until_it_is_needed(station: Station) -> list[float]:
 def judged(station: Station, expected: str, other: str, answer: str) -> list[float]:
     """The probabilities of the answer to the link's pair, and of that to another second sentence."""
     text, pair = (chosen(station)[key] for key in ("text", "pair"))
-    return percent(verdict(text, pair, expected), verdict(text, other, answer))
+    asked = ((expected, pair), (answer, other))
+    return percent(*(label(text, said, second, "english-pairs") for said, second in asked))
 
 
 def no_word_in_common(station: Station) -> list[float]:

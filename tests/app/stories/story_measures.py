@@ -31,7 +31,6 @@ LIMIT = 128
 TINY, SCRATCH, ENGLISH = "storyworld-tiny", "english-scratch", "english"
 TIRED = "the animal didn't cross the street because the [MASK] was too tired."
 WIDE = TIRED.replace("tired", "wide")
-EVERY = 30_522  # words of English
 
 
 @cache
@@ -76,7 +75,8 @@ def fill(text: str, word: str, first: str | None = None, name: str = TINY, off: 
 
 def guesses(text: str, random: bool = False) -> dict[str, float]:
     """What a BERT of English writes into a gap, with the probabilities of all words, the first guess first."""
-    found = fill_mask(model(BertForPreTraining, ENGLISH, random), tokenizer(ENGLISH), text, k=EVERY)[0]
+    tok = tokenizer(ENGLISH)
+    found = fill_mask(model(BertForPreTraining, ENGLISH, random), tok, text, k=tok.vocab_size)[0]
     return dict(zip(found.tokens, found.probabilities, strict=True))
 
 
@@ -86,17 +86,9 @@ def guess_from_left(text: str) -> tuple[str, float]:
     return found.tokens[0], found.probabilities[0]
 
 
-def verdict(text: str, pair: str, expected: str) -> float:
-    name = "english-pairs"
+def label(text: str, expected: str, pair: str | None = None, name: str = "storyworld-tiny-sentiment") -> float:
     found = label_text(model(BertForSequenceClassification, name), tokenizer(name), text, pair).prediction
     assert found.label == expected, (text, pair, found.label)
-    return found.probabilities[expected]
-
-
-def label(text: str, expected: str) -> float:
-    name = "storyworld-tiny-sentiment"
-    found = label_text(model(BertForSequenceClassification, name), tokenizer(name), text).prediction
-    assert found.label == expected, text
     return found.probabilities[expected]
 
 
