@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bertlab.errors import InputError
-from bertlab.model.base import is_recorded
+from bertlab.model.base import may_be_read
 
 Kernel = Literal["explicit", "fused", "nested"]
 ROWS = 64  # on a CPU, oneDNN builds a kernel for each number of rows that it has not met: few numbers, few kernels
@@ -50,7 +50,7 @@ class Packing:
     def check(self, attention_mask: Tensor | None) -> None:
         """Raise an InputError for another attention_mask (B, S) than it was made from; off a CPU, of another shape."""
         if attention_mask is not None and attention_mask.shape == self.shape:
-            if attention_mask.device.type != "cpu" or is_recorded():
+            if not may_be_read(attention_mask):
                 return
             if torch.equal(attention_mask.flatten().nonzero().squeeze(1), self.packed[: self.tokens]):
                 return

@@ -261,7 +261,7 @@ def check_alike(input_ids: Tensor, **named: Tensor | None) -> None:
 
 def _is_switch(mask: Tensor) -> bool:
     """Return whether all values are 0 or 1; True where they may not be looked at."""
-    return mask.device.type != "cpu" or is_recorded() or bool(((mask == 0) | (mask == 1)).all())
+    return not may_be_read(mask) or bool(((mask == 0) | (mask == 1)).all())
 
 
 def check_labels(name: str, labels: Tensor, shape: torch.Size, classes: int, reason: str) -> None:
@@ -271,13 +271,13 @@ def check_labels(name: str, labels: Tensor, shape: torch.Size, classes: int, rea
         raise InputError(f"{name} must be {tuple(shape)}, not {tuple(labels.shape)}")
     if labels.is_floating_point() or labels.dtype == torch.bool:
         raise InputError(f"{name} must be whole numbers, not {labels.dtype}")
-    if labels.device.type == "cpu" and not is_recorded():
+    if may_be_read(labels):
         check_range(name, labels[labels != IGNORED], classes, reason)
 
 
 def check_range(name: str, ids: Tensor, limit: int, reason: str) -> None:
     """Raise an InputError, on a CPU, for ids outside 0..limit-1."""
-    if ids.device.type != "cpu" or is_recorded() or ids.numel() == 0:
+    if not may_be_read(ids) or ids.numel() == 0:
         return
     low, high = (int(bound) for bound in ids.aminmax())
     if low < 0 or high >= limit:
@@ -289,6 +289,12 @@ def without_autocast(device: torch.device) -> AbstractContextManager[Any]:
     """Return a context in which products keep their type; "meta", which has no values to round, knows no autocast."""
     kind = device.type
     return torch.autocast(kind, enabled=False) if torch.amp.is_autocast_available(kind) else nullcontext()
+
+
+def may_be_read(tensor: Tensor) -> bool:
+    """Return whether a program may ask for the values of a tensor: on a CPU, where that waits for no device, and in no
+    graph that is recorded."""
+    return tensor.device.type == "cpu" and not is_recorded()
 
 
 def is_recorded() -> bool:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from bertlab.config import IGNORED, BertConfig
 from bertlab.errors import InputError
-from bertlab.model.base import PretrainedModel, check_alike, check_labels, check_tensors, is_recorded
+from bertlab.model.base import PretrainedModel, check_alike, check_labels, check_tensors, may_be_read
 from bertlab.model.cpu import Dropout
 from bertlab.model.crf import CRF, precise
 from bertlab.model.encoder import BertModel, BertOutput
@@ -261,7 +261,7 @@ def sequence_loss(config: BertConfig, logits: Tensor, labels: Tensor) -> Tensor:
 
 def _are_shares(labels: Tensor) -> bool:
     """Return whether all labels lie in 0..1; True where they may not be looked at."""
-    return labels.device.type != "cpu" or is_recorded() or bool(((labels >= 0) & (labels <= 1)).all())
+    return not may_be_read(labels) or bool(((labels >= 0) & (labels <= 1)).all())
 
 
 def guessed_problem(num_labels: int, labels: Tensor) -> str:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from bertlab.errors import InputError
-from bertlab.model.base import is_recorded, without_autocast
+from bertlab.model.base import may_be_read, without_autocast
 
 FORBIDDEN = -1e4  # as a score; finite, for the gradient of a sum of nothing but -inf would be nan
 
@@ -37,7 +37,7 @@ class CRF(nn.Module):
 
         On the CPU, InputError for labels that the names forbid.
         """
-        if labels.device.type == "cpu" and not is_recorded():
+        if may_be_read(labels):
             self._check(labels, mask)
         with without_autocast(emissions.device):
             emissions = precise(emissions)

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bertlab.config import BertConfig
-from bertlab.model.base import is_recorded
+from bertlab.model.base import may_be_read
 
 Pooling = Literal["cls", "mean", "max"]
 
@@ -70,8 +70,7 @@ def word_positions(word_mask: Tensor) -> Tensor:
     Off the CPU, W is S: a GPU would have to stop and count the words.
     """
     counts = word_mask.sum(1)  # (B,)
-    counted = word_mask.device.type == "cpu" and not is_recorded()
-    most = max([1, *counts.tolist()]) if counted else word_mask.size(1)
+    most = max([1, *counts.tolist()]) if may_be_read(word_mask) else word_mask.size(1)
     return torch.arange(most, device=counts.device) < counts[:, None]
 
 
