@@ -34,10 +34,11 @@ def main() -> None:
         for name, (title, icon) in PAGES.items()
     ]
     old = [
-        st.Page(partial(moved.lead_on, name), title=name, url_path=name, visibility="hidden") for name in moved.PAGES
+        st.Page(partial(moved.lead_on, name), title=name, url_path=name, visibility="hidden")
+        for name in (*moved.PAGES, FIRST)  # the first page's own name is not its address
     ]
     page = st.navigation([*pages, *old])
-    if page.url_path in moved.PAGES:
+    if page.url_path in (*moved.PAGES, FIRST):
         page.run()
     with frame.loading(page.title):
         # Not at the top: these load torch, for which the visitor of a new server would wait before an empty window.

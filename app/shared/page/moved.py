@@ -1,5 +1,4 @@
-"""Links to pages that had other names, and to the first page by its name: they lead to the page that shows the same
-today."""
+"""Links to pages that had other names: they lead to the page that shows the same today."""
 
 import streamlit as st
 
@@ -18,7 +17,6 @@ PAGES = {
     ),
     "dataset": ("tasks", {}),
     "embeddings": ("meaning", {}),
-    "play": ("play", {}),  # its address is that of the explorer
 }
 TABS = {"spans": "Answers", "labels": "Opinion", "dataset": "A whole file"}
 NAMES = {"The whole text": "Opinion", "Each word": "Names"}
@@ -33,7 +31,7 @@ def lead_on(page: str) -> None:
 
 def translated(page: str, choices: dict[str, list[str]]) -> tuple[str, dict[str, list[str]]]:
     """Return the page of today for one of before, and its choices."""
-    today, renamed = PAGES[page]
+    today, renamed = PAGES.get(page, (page, {}))
     if choices.get("labels_tab") == ["Next sentence"]:
         renamed = {**renamed, "label_text": "", "label_pair": "", "next_text": "text", "next_pair": "pair"}
     found = {} if page not in TABS else {"tasks_tab": [TABS[page]]}
