@@ -19,6 +19,8 @@ LONGEST_LINE = 10_000_000  # characters
 BEGINNING = 4096  # characters that show whether a file is text
 LONGEST_TEXT = 1_000_000  # characters of one example; what a model reads of it is a few thousand
 SAMPLE_LINES, SAMPLE_BYTES = 200, 100_000  # by which an encoding is guessed
+# First bytes of files that are often given for text.
+OTHER_FILES = {b"PAR1": "Parquet", b"PK\3\4": "ZIP, Excel or Word", b"%PDF": "PDF", b"\x1f\x8b": "gzip"}
 
 UNSEEN = frozenset("Cc Cf Co Zs Zl Zp Mn Mc Me".split())  # kinds of characters
 
@@ -180,6 +182,10 @@ def _advice(file: BinaryIO, option: bool) -> str:
     rank before it."""
     from charset_normalizer import from_bytes
 
+    file.seek(0)
+    beginning = file.read(4)
+    if kind := next((kind for mark, kind in OTHER_FILES.items() if beginning.startswith(mark)), ""):
+        return f"it is a {kind} file, not text: give what it holds as text, CSV or JSON lines"
     sample = _not_ascii(file)
     likely = from_bytes(sample, cp_isolation=["cp1252"]).best() or from_bytes(sample).best()
     if likely is None:

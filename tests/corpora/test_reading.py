@@ -34,6 +34,16 @@ def test_both_orders_of_utf_16(tmp_path):
         assert read_text(path) == read_text(path, "utf-16") == "é我"
 
 
+@pytest.mark.parametrize(
+    ("beginning", "kind"), [(b"PAR1", "Parquet"), (b"PK\3\4", "Excel"), (b"%PDF-1.7\n", "PDF"), (b"\x1f\x8b", "gzip")]
+)
+def test_a_file_of_another_kind_is_named(tmp_path, beginning, kind):
+    path = tmp_path / "text.txt"
+    path.write_bytes(beginning + b"\xe2\xe3\xcf\xd3" * 9)
+    with pytest.raises(InputError, match=f"text.txt: not UTF-8 at byte .*; it is a .*{kind}.* file, not text"):
+        read_text(path)
+
+
 @pytest.mark.parametrize("encoding", TEXTS)
 def test_the_likely_encoding_is_named(tmp_path, encoding):
     """And to give it is enough."""

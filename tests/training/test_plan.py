@@ -148,6 +148,14 @@ def test_the_pace_is_found_from_one_and_two_layers(monkeypatch):
     assert pace.step(twice) == pytest.approx(2 * 0.5 + 8 * (0.03 + 7 * 0.02) + 1e-6 * job.parameters)
 
 
+def test_a_narrow_model_is_timed_on_few_texts():
+    """Its operations are few, and a pass of as many as one affords of a wide one would take minutes."""
+    narrow = BertConfig(**SMALL | {"hidden_size": 8, "intermediate_size": 16}, num_hidden_layers=1)
+    job = Job(narrow, batch_size=10**12, max_tokens=64, on_cpu=True)
+    assert here._affordable(job) * 64 == here.MOST_POSITIONS
+    assert here._affordable(small_job(batch_size=4)) == 4
+
+
 def test_this_machine_is_measured(monkeypatch):
     monkeypatch.setattr(here, "ROUNDS", 2)
     state = torch.get_rng_state()

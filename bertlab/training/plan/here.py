@@ -18,6 +18,7 @@ from bertlab.training.plan.job import Job
 
 ADAMW = Optimization("adamw", learning_rate=1e-4)
 MOST = 5e10  # operations of one timed pass with two layers: some tenths of a second
+MOST_POSITIONS = 2**15  # of one timed pass: in a narrow model the operations are few and most time goes elsewhere
 ROUNDS = 4  # the first one warms up
 
 
@@ -68,7 +69,7 @@ def measure(job: Job, devices: Devices, clock: Callable[[], float] = time.perf_c
 def _affordable(job: Job) -> int:
     """Texts of a timed pass: as many as the device works on at a time, or fewer where that would take long."""
     two = replace(job, config=job.config.changed(num_hidden_layers=2))
-    return max(1, min(job.rows, int(MOST / sum(two.made(1).values()))))
+    return max(1, min(job.rows, int(MOST / sum(two.made(1).values())), MOST_POSITIONS // job.max_tokens))
 
 
 def make_batch(job: Job, rows: int) -> Batch:

@@ -51,19 +51,18 @@ def paths(
     words: Sequence[str], names: Sequence[str], probabilities: Tensor, chosen: Mapping[str, Sequence[int]]
 ) -> Figure:
     """The probability of each label (rows) at each word (columns), and paths through them: a line for each."""
-    fig = figure(0.9 + 0.34 * len(names))
+    fig = figure(0.9 + 0.4 * len(names))
     ax = fig.subplots()
-    image = ax.imshow(probabilities.T.numpy(), cmap="Greys", vmin=0, vmax=1.6, aspect="auto")
+    ax.imshow(probabilities.T.numpy(), cmap="Greys", vmin=0, vmax=1.6, aspect="auto")
     for word, label in np.ndindex(*probabilities.shape):
         value = float(probabilities[word, label])
         if value >= 0.005:
-            ax.text(word, label + 0.3, f"{value:.2f}", ha="center", va="center", size=7.5, color=INK)
+            ax.text(word, label + 0.24, f"{value:.2f}", ha="center", va="center", size=7.5, color=INK, zorder=3)
     for (name, path), colour, dashes, shift in zip(
-        chosen.items(), (ORANGE, BLUE), (":", "-"), (-0.08, 0.04), strict=False
+        chosen.items(), (ORANGE, BLUE), (":", "-"), (-0.31, -0.19), strict=False
     ):
-        heights = [label + shift for label in path]
-        ax.plot(range(len(path)), heights, dashes, color=colour, marker="o", lw=2.5, ms=6, label=name)
-    image.set_clim(0, 1.6)
+        heights = [label + shift for label in path]  # above the numbers
+        ax.plot(range(len(path)), heights, dashes, color=colour, marker="o", lw=2, ms=5, label=name)
     ax.set_xticks(range(len(words)), words, size=9, parse_math=False)
     ax.set_yticks(range(len(names)), names, size=9)
     ax.tick_params(length=0)
