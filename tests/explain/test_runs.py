@@ -66,6 +66,13 @@ def test_the_bundled_run_and_where_its_older_baselines_come_from():
     assert values["two neighbours", "masked_accuracy"] == pytest.approx(0.217, abs=1e-3)
 
 
+def test_the_bundled_english_passes_every_baseline():
+    run = read_run("english")
+    known = [one for one in run.baselines if one.measure in ("mlm_loss", "masked_accuracy")]
+    assert {one.name for one in known} == {"uniform: ln V", "word frequency", "two neighbours"} and len(known) == 6
+    assert all(run.beaten_at(one) is not None for one in known)
+
+
 def test_a_fine_tuning_is_read_by_its_dev_set():
     run = read_run("storyworld-tiny-sentiment")
     assert run.shares[0] == "accuracy" and run.loss == "loss"
