@@ -460,7 +460,8 @@ def misspelt(station: Station) -> list[float]:
 
 
 def irony(station: Station) -> list[float]:
-    return percent(*verdicts(station, "positive", "positive"), label("Please close the door.", "negative"))
+    asked = ((chosen(station)["text"], "positive"), ("The capital of France is Paris.", "positive"))
+    return percent(*(label(*each) for each in (*asked, ("Please close the door.", "negative"))))
 
 
 def an_orchard(station: Station) -> list[float]:
