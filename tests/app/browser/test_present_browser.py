@@ -26,7 +26,7 @@ def test_keys_step_through_the_pages_without_a_side_bar(tab, server):
     unharmed(tab)
 
 
-HEAD = "?text=She+opened+the+[MASK]+and+looked+out+into+the+garden.&head=5-12&story=06-a-head-is-born/4&present=true"
+HEAD = "?text=He+closed+the+[MASK]+behind+him+and+sat+down+by+the+fire.&head=6-4&story=05-at-rest/1&present=true"
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ HEAD = "?text=She+opened+the+[MASK]+and+looked+out+into+the+garden.&head=5-12&st
     [
         ("attention", HEAD, ".cells canvas"),
         ("tasks", f"{STORY}&present=true", "[data-testid=stMetric]"),
-        ("play", "?text=A+trout+is+a+kind+of+[MASK].&story=04-negation/5&present=true", "svg.marks"),
+        ("play", "?text=The+film+was+so+boring+that+I+fell+[MASK].&story=01-the-gap/1&present=true", "svg.marks"),
     ],
 )
 def test_a_station_its_text_and_its_picture_are_on_one_screen(tab, server, page, link, picture):
