@@ -239,21 +239,23 @@ def only_the_meaning(station: Station) -> list[float]:
     right = preferred(False, by_meaning())  # (N, L, A), two sentences for each pair of nouns
     assert len(right) == 80
     half = torch.arange(80) // 2 % 2 == 0
-    best = right[half].mean(0).flatten().argmax()
-    found = [right[rows].mean(0).flatten()[best] for rows in (half, ~half)]
-    return percent(*shares, *found, 0.5)
+    chosen_on, measured_on = (right[rows].mean(0) for rows in (half, ~half))  # (L, A) each
+    best = chosen_on == chosen_on.max()  # several heads may be equally good
+    return percent(*shares, chosen_on.max(), measured_on[best].mean(), 0.5)
 
 
 def hide_the_noun(station: Station) -> list[float]:
-    likelier = [
-        [
-            guess[right] > guess[other]
-            for text, _, right, other in by_meaning()
-            for guess in [guesses(text.replace(" it ", " the [MASK] "), random)]
-        ]
-        for random in (False, True)
-    ]
-    return percent(*first_guesses(station, "cow", "gate"), *(sum(found) / len(found) for found in likelier))
+    found = first_guesses(station, "cow", "gate")
+    return percent(*found, right_noun_likelier(random=False), right_noun_likelier(random=True))
+
+
+def right_noun_likelier(random: bool) -> float:
+    """The share of sentences in which the right noun is likelier than the other in place of *it*."""
+    hits = 0
+    for text, _, right, other in by_meaning():
+        guess = guesses(text.replace(" it ", " the [MASK] "), random)
+        hits += guess[right] > guess[other]
+    return hits / len(by_meaning())
 
 
 # Where is the negation?
@@ -483,7 +485,8 @@ def a_layer_of_heads(station: Station) -> list[float]:
     sure = [gap for gap in film().sentences + everyday_gaps() if max(guesses(gap).values()) > 0.4]
     kept = [sum(first_guess(gap) == first_guess(gap, off) for gap in sure) for off in (third, first)]
     assert (len(sure), *kept) == (14, 13, 7) and [first_guess(text, off) for off in ((), third)] == ["asleep"] * 2
-    return percent(*(guesses(text, off=off)["asleep"] for off in (third, (), first)))
+    asleep = [guesses(text, off=off)["asleep"] for off in (third, (), first)]
+    return percent(*asleep[:2], 0.4, asleep[2])
 
 
 CLAIMS = {
