@@ -4,7 +4,7 @@ import pytest
 from browsing import settle, show, unharmed
 
 pytestmark = pytest.mark.browser
-STORY = "?model=storyworld-tiny&text=The+soup+was+salty.&two=true&other=The+soup+was+not+salty.&story=04-negation/1"
+STORY = "?model=english-sentiment&text=The+film+was+good.&two=true&other=The+film+was+not+good.&story=04-negation/1"
 
 
 def test_keys_step_through_the_pages_without_a_side_bar(tab, server):
@@ -26,10 +26,7 @@ def test_keys_step_through_the_pages_without_a_side_bar(tab, server):
     unharmed(tab)
 
 
-HEAD = (
-    "?model=storyworld-tiny&text=the+animal+didn't+cross+the+street+because+the+[MASK]+was+too+tired.&head=1-2"
-    "&role=previous&story=06-a-head-is-born/3&present=true"
-)
+HEAD = "?text=He+closed+the+[MASK]+behind+him+and+sat+down+by+the+fire.&head=6-4&story=05-at-rest/1&present=true"
 
 
 @pytest.mark.parametrize(
@@ -37,7 +34,7 @@ HEAD = (
     [
         ("attention", HEAD, ".cells canvas"),
         ("tasks", f"{STORY}&present=true", "[data-testid=stMetric]"),
-        ("play", "?model=storyworld-tiny&text=penguins+are+not+[MASK].&story=04-negation/5&present=true", "svg.marks"),
+        ("play", "?text=The+film+was+so+boring+that+I+fell+[MASK].&story=01-the-gap/1&present=true", "svg.marks"),
     ],
 )
 def test_a_station_its_text_and_its_picture_are_on_one_screen(tab, server, page, link, picture):

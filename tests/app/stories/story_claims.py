@@ -1,41 +1,47 @@
 """The figures of each station of each story, computed again, in the order in which its texts name them."""
 
+from collections.abc import Sequence
 from itertools import product
 
 import torch
 from story_measures import (
     ENGLISH,
-    SCRATCH,
     TINY,
-    TIRED,
-    WIDE,
     answered,
     chosen,
-    fill,
+    film,
+    first_guess,
     follows,
+    frames,
     guess_from_left,
     guesses,
     label,
     model,
     names,
+    opinion,
     percent,
-    role,
     separated,
-    share,
     tokenizer,
     weights,
 )
+from story_sentences import (
+    BLAME,
+    PRAISE,
+    THINGS,
+    Reference,
+    by_meaning,
+    everyday_gaps,
+    never_meant,
+    of_one_gender,
+    of_one_number,
+)
 from torch import Tensor
 
-from bertlab import (
-    BertForPreTraining,
-    BertForQuestionAnswering,
-    BertModel,
-)
+from app.shared.text.texts import TIRED, TOWN
+from bertlab import BertForQuestionAnswering, BertModel
 from bertlab.corpora import storyworld
 from bertlab.explain.attention.heads import ROLES, head_roles
-from bertlab.explain.attention.knockout import fill_knockouts
-from bertlab.explain.attention.maps import attention_maps
+from bertlab.explain.attention.maps import AttentionMaps, attention_maps
 from bertlab.explain.attribution import attribute_span
 from bertlab.explain.runs import read_run
 from bertlab.explain.spans import answer, window_batch
@@ -106,14 +112,25 @@ def at_the_end(station: Station) -> list[float]:
 # Heads at rest
 
 
+def scores(text: str, role: str, name: str = ENGLISH, random: bool = False) -> Tensor:
+    """How much each head gives to the tokens of a role, averaged over the words that have one (L, A)."""
+    maps = attention_maps(model(BertModel, name, random), tokenizer(name), text)
+    return role_scores(maps, role)
+
+
+def role_scores(maps: AttentionMaps, role: str) -> Tensor:
+    return head_roles(maps).scores[:, :, ROLES.index(role)]
+
+
 def resting(text: str, random: bool = False) -> Tensor:
-    """How much each head gives to [CLS] and [SEP], averaged over the words (L, A)."""
-    maps = attention_maps(model(BertModel, ENGLISH, random), tokenizer(ENGLISH), text)
-    return head_roles(maps).scores[:, :, ROLES.index("[CLS] + [SEP]")]
+    return scores(text, "[CLS] + [SEP]", random=random)
 
 
-def door(station: Station, *off: tuple[int, int], first: str = "door") -> float:
-    return fill(chosen(station)["text"], "door", first, ENGLISH, off)
+def door(station: Station, *off: tuple[int, int]) -> float:
+    """The probability of *door*, which is the first guess."""
+    found = guesses(chosen(station)["text"], off=off)
+    assert next(iter(found)) == "door"
+    return found["door"]
 
 
 def most_rest(station: Station) -> list[float]:
@@ -162,97 +179,138 @@ def no_proof(station: Station) -> list[float]:
 # Find the head that follows it
 
 
-def it_is_written(station: Station) -> list[float]:
-    text = chosen(station)["text"]
-    return percent(*(weights(TINY, text, "it", "animal", random).max() for random in (False, True)))
+def preferred(random: bool, sentences: Sequence[Reference]) -> Tensor:
+    """In which of N sentences each head gives the right noun more of the pronoun's attention (N, L, A)."""
+    found = []
+    for text, pronoun, right, other in sentences:
+        maps = attention_maps(model(BertModel, ENGLISH, random), tokenizer(ENGLISH), text)
+        at = maps.weights[:, :, len(maps.tokens) - 1 - maps.tokens[::-1].index(pronoun)]  # the last one, (L, A, S)
+        found.append(at[..., maps.tokens.index(right)] > at[..., maps.tokens.index(other)])
+    return torch.stack(found).float()
 
 
-def a_head_goes_looking(station: Station) -> list[float]:
-    assert chosen(station) == {"model": TINY, "text": TIRED, "head": "4-2"}
-    best = {random: most_weight_on_the_noun(random) for random in (False, True)}
-    assert int(best[False].argmax()) == 3 * 4 + 1  # layer 4, head 2
-    found = percent(share(TIRED, "animal"), share(TIRED, "street"))
-    return [*found, *percent(best[False].max(), best[True].max())]
-
-
-def most_weight_on_the_noun(random: bool) -> Tensor:
-    """In how many of 224 sentences each head gives most of the attention of [MASK] to the right noun (L, A)."""
-    animals = ("animal", "dog", "cat", "horse", "fox", "man", "boy", "woman")
-    places = ("street", "road", "river", "bridge")
-    endings = {"tired": 0, "scared": 0, "weak": 0, "wide": 1, "deep": 1, "narrow": 1, "steep": 1}
-    hits = []
-    for animal, place, (ending, right) in product(animals, places, endings.items()):
-        text = f"the {animal} didn't cross the {place} because the [MASK] was too {ending}."
-        maps = attention_maps(model(BertModel, TINY, random), tokenizer(TINY), text)
-        noun, gap = maps.tokens.index((animal, place)[right]), maps.tokens.index("[MASK]")
-        hits.append(maps.weights[:, :, gap].argmax(-1) == noun)
-    assert len(hits) == 224
-    return torch.stack(hits).float().mean(0)
-
-
-def change_one_word(station: Station) -> list[float]:
-    assert (chosen(station)["text"], chosen(station)["other"]) == (TIRED, WIDE)
-    control = [
-        (weights(TINY, WIDE, "[MASK]", noun, True) - weights(TINY, TIRED, "[MASK]", noun, True)).abs().max()
-        for noun in ("animal", "street")
+def agreement(station: Station, pronouns: Sequence[str], nouns: Sequence[str], sentences: Sequence[Reference]):
+    """The attention of the pronouns to the nouns in both versions, and how often the head of the link is right,
+    beside the best one with random weights."""
+    layer, head = (int(number) - 1 for number in chosen(station)["head"].split("-"))
+    shares = [
+        weights(ENGLISH, chosen(station)[key], pronoun, noun)[layer, head]
+        for key, pronoun in zip(("text", "other"), pronouns, strict=True)
+        for noun in nouns
     ]
-    return percent(share(WIDE, "street"), share(WIDE, "animal"), max(control))
+    trained, control = (preferred(random, sentences).mean(0) for random in (False, True))
+    return shares, trained[layer, head], control.max()
 
 
-def does_the_head_decide(station: Station) -> list[float]:
-    off = ((3, 1), (3, 2))
-    figures = percent(fill(TIRED, "animal"), fill(TIRED, "animal", "cat", off=off))
-    changes = [
-        torch.tensor(list(fill_knockouts(model(BertForPreTraining, TINY, random), tokenizer(TINY), *asked)))
-        for random in (False, True)
-        for asked in [(TIRED, None, (), 0, "animal")]
+def it_or_they(station: Station) -> list[float]:
+    assert len(of_one_number()) == 192
+    shares, right, control = agreement(station, ("it", "they"), ("dog", "cats"), of_one_number())
+    return percent(*shares, right, control)
+
+
+def he_or_she(station: Station) -> list[float]:
+    assert len(of_one_gender()) == 200
+    (queen_she, king_she, queen_he, king_he), right, control = agreement(
+        station, ("she", "he"), ("queen", "king"), of_one_gender()
+    )
+    return percent(queen_she, king_she, king_he, queen_he, right, control)
+
+
+def compares(station: Station) -> list[float]:
+    shares = [
+        weights(ENGLISH, chosen(station)[key], "she", noun)[1, 3]
+        for key, noun in (("text", "queen"), ("other", "king"))
     ]
-    assert int(changes[0].argmin()) == 0  # layer 1, head 1
-    return [*figures, float(-changes[0].min()), float(changes[1].abs().max())]
+    more = [
+        weights(ENGLISH, same, pronoun, one)[1, 3] > weights(ENGLISH, different, pronoun, other)[1, 3]
+        for pronoun, one, other, same, different in never_meant()
+    ]
+    assert len(more) == 30
+    return percent(*shares, torch.stack(more).float().mean())
 
 
-def real_english(station: Station) -> list[float]:
-    for text in (TIRED, WIDE):
-        fill(text, "animal", name=SCRATCH)
-    return percent(*(share(text, "animal", SCRATCH, head=(1, 2)) for text in (TIRED, WIDE)))
+def only_the_meaning(station: Station) -> list[float]:
+    big, small = (chosen(station)[key] for key in ("text", "other"))
+    shares = [
+        weights(ENGLISH, text, "it", noun)[3, 1]
+        for text, noun in ((big, "suitcase"), (small, "suitcase"), (big, "trophy"), (small, "trophy"))
+    ]
+    assert abs(shares.pop(1) - shares[0]) < 0.005
+    right = preferred(False, by_meaning())  # (N, L, A), two sentences for each pair of nouns
+    assert len(right) == 80
+    half = torch.arange(80) // 2 % 2 == 0
+    chosen_on, measured_on = (right[rows].mean(0) for rows in (half, ~half))  # (L, A) each
+    best = chosen_on == chosen_on.max()  # several heads may be equally good
+    return percent(*shares, chosen_on.max(), measured_on[best].mean(), 0.5)
+
+
+def hide_the_noun(station: Station) -> list[float]:
+    found = first_guesses(station, "cow", "gate")
+    return percent(*found, right_noun_likelier(random=False), right_noun_likelier(random=True))
+
+
+def right_noun_likelier(random: bool) -> float:
+    """The share of sentences in which the right noun is likelier than the other in place of *it*."""
+    hits = 0
+    for text, _, right, other in by_meaning():
+        guess = guesses(text.replace(" it ", " the [MASK] "), random)
+        hits += guess[right] > guess[other]
+    return hits / len(by_meaning())
 
 
 # Where is the negation?
 
 
-def one_word_turns(station: Station) -> list[float]:
-    one, two = (chosen(station)[key] for key in ("text", "other"))
-    return percent(label(one, "bad"), label(two, "good"), label("The soup was not delicious.", "bad"))
+def verdicts(station: Station, *expected: str) -> list[float]:
+    """The probabilities of the labels of both versions, which are as expected."""
+    keys = ("text", "other")
+    return [label(chosen(station)[key], each) for key, each in zip(keys, expected, strict=True)]
+
+
+def turned(station: Station, adverb: str, words: Sequence[str], to: str) -> float:
+    """The share of sentences with one of the words that get the label `to` with the adverb, and do not without it."""
+    frames = "The film was {}.", "The acting is {}.", "This story is {}.", "The ending was {}.", "I found it {}."
+    pairs = [(frame.format(word), frame.format(f"{adverb} {word}")) for frame, word in product(frames, words)]
+    assert len(pairs) == 50
+    return sum(opinion(one) != to == opinion(two) for one, two in pairs) / len(pairs)
+
+
+def praise_denied(station: Station) -> list[float]:
+    found = verdicts(station, "positive", "negative")
+    return percent(*found, *(turned(station, adverb, PRAISE, "negative") for adverb in ("not", "very")))
+
+
+def blame_denied(station: Station) -> list[float]:
+    _, boring = verdicts(station, "negative", "negative")
+    not_, never = (turned(station, adverb, BLAME, "positive") for adverb in ("not", "never"))
+    return percent(boring, not_, label("The film was not bad.", "positive"), never)
+
+
+def which_half(station: Station) -> list[float]:
+    return percent(*verdicts(station, "negative", "positive"))
 
 
 def without_not(station: Station) -> list[float]:
-    assert len(tokenizer("storyworld-tiny-sentiment").tokenize("nobody")) == 3
-    other = label(chosen(station)["other"], "good")
-    return percent(other, label("Nobody calls the soup delicious.", "bad"))
-
-
-def which_clause(station: Station) -> list[float]:
-    label(chosen(station)["text"], "good")
-    return percent(label(chosen(station)["other"], "bad"), label("salty not soup the was", "good"))
+    nobody, everybody = (label(f"{who} will enjoy this film.", "positive") for who in ("Nobody", "Everybody"))
+    return percent(*verdicts(station, "negative", "positive"), nobody, everybody)
 
 
 def in_which_layer(station: Station) -> list[float]:
-    trained, _ = separated(chosen(station)["model"], "sentiment", "cls")
-    control, _ = separated(chosen(station)["model"], "sentiment", "cls", random=True)
-    pretrained, _ = separated(TINY, "sentiment", "cls")
-    return percent(*trained[2:], max(control[2:]), max(pretrained[2:]))
-
-
-def where_it_ends(station: Station) -> list[float]:
-    label(chosen(station)["text"], "good")
-    texts = chosen(station)["other"], "The hotel was not bad at all."
-    return percent(*(label(text, "bad") for text in texts))[:1] + percent(label(texts[1], "bad"))
+    asked = (("english-sentiment", False), (ENGLISH, False), ("english-sentiment", True))
+    tuned, pretrained, control = (separated(name, "film reviews", "cls", random)[0][4:] for name, random in asked)
+    return percent(*tuned, max(pretrained), max(control), 1 / 40)
 
 
 def no_not_in_pretraining(station: Station) -> list[float]:
-    text = chosen(station)["text"]
-    others = text.replace("not ", ""), text.replace("not", "flightless")
-    return percent(*(fill(each, "birds") for each in (text, *others)))
+    found = first_guesses(station, "fish", "fish")
+    likelier = []
+    for thing, kind in THINGS.items():
+        text = f"{'An' if thing[0] in 'aeiou' else 'A'} {thing} is a kind of [MASK]."
+        likelier.append(guesses(text.replace(" is ", " is not "))[kind] > guesses(text)[kind])
+    assert (sum(likelier), len(likelier)) == (24, 25)
+    milk = guesses("There is [MASK] milk in the fridge."), guesses("There is not [MASK] milk in the fridge.")
+    assert [next(iter(each)) for each in milk] == ["no", "any"]
+    return percent(*found, milk[0]["no"], milk[1]["any"])
 
 
 # Does it read, or match words?
@@ -294,47 +352,65 @@ def which_words(station: Station) -> list[float]:
 # How a head is born
 
 
-def at_step_0(station: Station) -> list[float]:
-    assert len(tokenizer(TINY).tokenize(TIRED)) + 2 == 17
-    return percent(role(f"{TINY}/step-00000", "previous", (0, 1)), 1 / 17)
+GARDEN = 5  # the sentence of the film that the page opens with
 
 
-def loss_at(step: int) -> float:
-    return next(row["mlm_loss"] for row in read_run(TINY).rows if row["step"] == step)
+def in_film(head: tuple[int, int], query: str, key: str) -> dict[int, float]:
+    """How much of the attention of one word of that sentence goes to another, by step."""
+    shown = [(frame.step, frame.maps) for frame in frames(GARDEN)]
+    return {step: float(maps.weights[*head, maps.tokens.index(query), maps.tokens.index(key)]) for step, maps in shown}
 
 
-def at_step_300(station: Station) -> list[float]:
-    name = f"{TINY}/step-00300"
-    losses = {baseline.name: baseline.value for baseline in read_run(TINY).baselines if baseline.measure == "mlm_loss"}
-    shares = percent(role(name, "previous", (0, 1)), role(name, "itself", (0, 1)))
-    return [*shares, loss_at(300), losses["word frequency"], losses["two neighbours"]]
+def before_the_gap(number: int) -> Tensor:
+    """How much of the attention of [MASK] the head 1-3 gives to the token before it in a sentence, by step (T,)."""
+    gap = frames(number)[0].maps.tokens.index("[MASK]")
+    return torch.stack([frame.maps.weights[0, 2, gap, gap - 1] for frame in frames(number)])
 
 
-def at_step_600(station: Station) -> list[float]:
-    name = f"{TINY}/step-00600"
-    maps = attention_maps(model(BertModel, TINY, True), tokenizer(TINY), TIRED)
-    control = head_roles(maps).scores[:, :, ROLES.index("previous")].max()
-    return [*percent(role(name, "previous", (0, 1)), role(name, "next", (1, 0)), control), loss_at(600)]
+def a_neighbour(station: Station) -> list[float]:
+    assert film().probabilities[-1, :, 0].argmax() == GARDEN and film().steps[:4] == [0, 20, 60, 150]
+    own = role_scores(frames(GARDEN)[0].maps, "previous")[0, 2]
+    every = torch.stack([before_the_gap(number) for number in range(20)]).mean(0)  # (T,)
+    assert len(film().sentences) == 20 and every[4:].min() == 1
+    random = scores(film().sentences[GARDEN], "previous", random=True)[0, 2]
+    return percent(own, before_the_gap(GARDEN)[0], every[0], every[2], every[3], every[-1], random)
 
 
-def the_film(station: Station) -> list[float]:
-    steps = [f"{TINY}/step-00300", f"{TINY}/step-00600", TINY]
-    return percent(*(role(name, "previous", (0, 1)) for name in steps))
+def copied(at: int) -> int:
+    """How many first guesses of the film's sentences are words of their sentence, at a step counted from 0."""
+    pairs = zip(film().guesses[at, :, 0], film().sentences, strict=True)
+    return sum(guess in tokenizer(ENGLISH).tokenize(text) for guess, text in pairs)
 
 
-def born_late(station: Station) -> list[float]:
-    def right(name: str) -> list[float]:
-        return percent(share(TIRED, "animal", name), share(WIDE, "street", name))
+def a_head_that_copies(station: Station) -> list[float]:
+    garden = in_film((5, 10), "[MASK]", "garden")
+    guessed = {(step, word): share for step, word, share in film().words(GARDEN)}
+    late = film().guesses[-2:, GARDEN, 0], max(guessed.get((step, "garden"), 0) for step in film().steps[-2:])
+    assert late[0].tolist() == ["door", "door"] and late[1] < 0.02
+    assert (film().steps[2], copied(2), copied(-1)) == (60, 4, 1)
+    return percent(garden[60], garden[300], garden[9724], guessed[300, "garden"], 0.02)
 
-    return [*right(f"{TINY}/step-04000"), *right(TINY), max(right(f"{TINY}/step-02000"))]
+
+def what_one_opens(station: Station) -> list[float]:
+    opened = in_film((4, 11), "[MASK]", "opened")
+    others = in_film((4, 11), "garden", "opened")
+    return percent(*(opened[step] for step in (0, 60, 150, 9724)), others[9724])
+
+
+def is_it_needed(station: Station) -> list[float]:
+    return percent(door(station), door(station, (4, 11)), door(station, (0, 2)))
+
+
+def from_random_weights(station: Station) -> list[float]:
+    steps = [f"{TINY}/step-00300", f"{TINY}/step-00600", TINY, f"{TINY}/step-00000"]
+    loss = {row["step"]: row["mlm_loss"] for row in read_run(TINY).rows}
+    return [*percent(*(scores(TIRED, "previous", name)[0, 1] for name in steps)), loss[300], loss[600]]
 
 
 # What [CLS] knows
 
 
 def trained_for(station: Station) -> list[float]:
-    from app.shared.text.texts import TOWN
-
     text, pair = chosen(station)["text"], chosen(station)["pair"]
     assert (text, pair) == tuple(TOWN.next_sentence["one story"].values())
     control = follows(text, pair, random=True)
@@ -372,51 +448,60 @@ def out_of_its_world(station: Station) -> list[float]:
 
 def shuffled(station: Station) -> list[float]:
     one, two = chosen(station)["text"], chosen(station)["other"]
-    assert sorted(one.split()) == sorted(TIRED.split())
-    return percent(fill(one, "animal"), fill(TIRED, "animal"), fill(two, "ditch"))
+    proper = "The film was so boring that I fell [MASK]."
+    assert sorted(one.lower().split()) == sorted(two.lower().split()) == sorted(proper.lower().split())
+    found = first_guesses(station, "asleep", "short")
+    return percent(found[0], guesses(proper)["asleep"], found[1], guesses(two)["asleep"])
 
 
 def misspelt(station: Station) -> list[float]:
-    return percent(fill(chosen(station)["text"], "animal"), fill(TIRED, "animal"))
+    assert tokenizer(ENGLISH).tokenize("borring") == ["bo", "##rring"]
+    others = label("This film is horible.", "negative"), label("A wonderfull film.", "positive")
+    assert abs(others[1] - label("A wonderful film.", "positive")) < 0.001
+    return percent(*verdicts(station, "negative", "positive"), *others)
 
 
-def another_world(station: Station) -> list[float]:
-    return percent(label(chosen(station)["text"], "good"), label("The soup was not salty.", "good"))
+def irony(station: Station) -> list[float]:
+    asked = ((chosen(station)["text"], "positive"), ("The capital of France is Paris.", "positive"))
+    return percent(*(label(*each) for each in (*asked, ("Please close the door.", "negative"))))
 
 
-def all_persons(station: Station) -> list[float]:
-    assert names("A bakery bought Microsoft.")[0] == []
+def an_orchard(station: Station) -> list[float]:
     found = [names(chosen(station)[key]) for key in ("text", "other")]
-    assert [persons for persons, _ in found] == [["Microsoft"], ["ok"]]
-    return percent(*(sure for _, sure in found))
+    other = names("Apple bought a company.")
+    assert [every for every, _ in (*found, other)] == [[("Microsoft", "ORG")], [], [("Apple", "ORG")]]
+    return percent(*(sure for _, sure in (*found, other)))
 
 
-def another_dog(station: Station) -> list[float]:
-    without, _, rest = chosen(station)["text"].rpartition(" Lucky")
+def one_true_sentence(station: Station) -> list[float]:
+    without, _, rest = chosen(station)["text"].rpartition(" In 1935")
     assert rest
-    return percent(answered(station, "carrots"), answered(station, "bread", passage=without))
+    return percent(answered(station, "1935"), answered(station, "1911", passage=without))
 
 
-def two_heads_off(station: Station) -> list[float]:
-    text, off = chosen(station)["text"], ((3, 1), (3, 2))
-    assert fill(text, "street", "avenue", off=off) < 0.1
-    before = fill(text, "street")
-    return percent(before, 0.1, fill(text, "avenue", off=off), fill(text, "street", off=((2, 2), (2, 3))))
+def a_layer_of_heads(station: Station) -> list[float]:
+    text, third, first = chosen(station)["text"], *([(layer, head) for head in range(12)] for layer in (2, 0))
+    assert chosen(station)["off"] == [f"3-{head + 1}" for head in range(12)]
+    sure = [gap for gap in film().sentences + everyday_gaps() if max(guesses(gap).values()) > 0.4]
+    kept = [sum(first_guess(gap) == first_guess(gap, off) for gap in sure) for off in (third, first)]
+    assert (len(sure), *kept) == (14, 13, 7) and [first_guess(text, off) for off in ((), third)] == ["asleep"] * 2
+    asleep = [guesses(text, off=off)["asleep"] for off in (third, (), first)]
+    return percent(*asleep[:2], 0.4, asleep[2])
 
 
 CLAIMS = {
     "01-the-gap": [likeliest, behind_the_gap, no_fact, repeats],
     "02-both-sides": [decided_behind, decided_before, at_the_end],
-    "03-it": [it_is_written, a_head_goes_looking, change_one_word, does_the_head_decide, real_english],
+    "03-it": [it_or_they, he_or_she, compares, only_the_meaning, hide_the_noun],
     "04-negation": [
-        one_word_turns, without_not, which_clause, in_which_layer, where_it_ends, no_not_in_pretraining,
+        praise_denied, blame_denied, which_half, without_not, in_which_layer, no_not_in_pretraining,
     ],
     "05-at-rest": [most_rest, one_resting_head_off, until_it_is_needed],
-    "06-a-head-is-born": [at_step_0, at_step_300, at_step_600, the_film, born_late],
+    "06-a-head-is-born": [a_neighbour, a_head_that_copies, what_one_opens, is_it_needed, from_random_weights],
     "07-same-words": [no_word_in_common, all_words_in_common, no_proof],
     "08-read-or-match": [
         a_correct_answer, swapped_names, what_nobody_did, somebody_else, what_the_passage_says, which_words,
     ],
     "09-cls": [trained_for, not_your_topic, the_mean_does, opinions, out_of_its_world],
-    "10-break-it": [shuffled, misspelt, another_world, all_persons, another_dog, two_heads_off],
+    "10-break-it": [shuffled, misspelt, irony, an_orchard, one_true_sentence, a_layer_of_heads],
 }  # fmt: skip

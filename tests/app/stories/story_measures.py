@@ -1,5 +1,6 @@
 """What the models of the stories do, for the test that computes each claim again."""
 
+from collections.abc import Sequence
 from functools import cache
 
 from torch import Tensor
@@ -15,22 +16,22 @@ from bertlab import (
     Tokenizer,
 )
 from bertlab.corpora import storyworld
+from bertlab.corpora.labelled.tabular import film_reviews
 from bertlab.explain.ablation import random_control
-from bertlab.explain.attention.heads import ROLES, head_roles
-from bertlab.explain.attention.knockout import fill_without
+from bertlab.explain.attention.knockout import Head, head_mask
 from bertlab.explain.attention.maps import attention_maps
+from bertlab.explain.kept_film import KeptFilm, read_film
 from bertlab.explain.labels import label_text, label_words
+from bertlab.explain.snapshots import HeadFrame
 from bertlab.explain.spans import answer
 from bertlab.explain.vectors import layer_measures, text_vectors
-from bertlab.explain.words.fill import fill_mask
+from bertlab.explain.words.fill import fill_positions, masked_row
 from bertlab.explain.words.from_left import fill_from_left
 from bertlab.explain.words.next_sentence import both_orders
 from bertlab.io.stories import Station
 
 LIMIT = 128
-TINY, SCRATCH, ENGLISH = "storyworld-tiny", "english-scratch", "english"
-TIRED = "the animal didn't cross the street because the [MASK] was too tired."
-WIDE = TIRED.replace("tired", "wide")
+TINY, ENGLISH = "storyworld-tiny", "english"
 
 
 @cache
@@ -60,24 +61,17 @@ def weights(name: str, text: str, query: str, key: str, random: bool = False) ->
     return maps.weights[:, :, maps.tokens.index(query), maps.tokens.index(key)]
 
 
-def share(text: str, noun: str, name: str = TINY, random: bool = False, head: tuple[int, int] = (3, 1)) -> float:
-    """How much of the attention of [MASK] one head gives to a noun."""
-    return float(weights(name, text, "[MASK]", noun, random)[head])
-
-
-def fill(text: str, word: str, first: str | None = None, name: str = TINY, off: tuple = ()) -> float:
-    """The probability of a word in the gap; `first` is the first guess, by default the word itself."""
-    every = tokenizer(name).vocab_size
-    found = fill_without(model(BertForPreTraining, name), tokenizer(name), text, None, (), 0, word, off, every).after
-    assert found.tokens[0] == (first or word)
-    return found.probabilities[found.tokens.index(word)]
-
-
-def guesses(text: str, random: bool = False) -> dict[str, float]:
-    """What a BERT of English writes into a gap, with the probabilities of all words, the first guess first."""
-    tok = tokenizer(ENGLISH)
-    found = fill_mask(model(BertForPreTraining, ENGLISH, random), tok, text, k=tok.vocab_size)[0]
+def guesses(text: str, random: bool = False, off: Sequence[Head] = ()) -> dict[str, float]:
+    """What a BERT of English writes into a gap without the heads `off`, with the probabilities of all words, the first
+    guess first."""
+    tok, bert = tokenizer(ENGLISH), model(BertForPreTraining, ENGLISH, random)
+    batch, gaps = masked_row(bert, tok, text)
+    found = fill_positions(bert, tok, batch | {"head_mask": head_mask(bert, off)}, gaps, tok.vocab_size)[0]
     return dict(zip(found.tokens, found.probabilities, strict=True))
+
+
+def first_guess(text: str, off: Sequence[Head] = ()) -> str:
+    return next(iter(guesses(text, off=off)))
 
 
 def guess_from_left(text: str) -> tuple[str, float]:
@@ -86,18 +80,22 @@ def guess_from_left(text: str) -> tuple[str, float]:
     return found.tokens[0], found.probabilities[0]
 
 
-def label(text: str, expected: str, pair: str | None = None, name: str = "storyworld-tiny-sentiment") -> float:
+def label(text: str, expected: str, pair: str | None = None, name: str = "english-sentiment") -> float:
     found = label_text(model(BertForSequenceClassification, name), tokenizer(name), text, pair).prediction
     assert found.label == expected, (text, pair, found.label)
     return found.probabilities[expected]
 
 
-def names(text: str) -> tuple[list[str], float]:
-    """The persons in a text, and the probability of its first word's label."""
-    name = "storyworld-tiny-entities"
+def opinion(text: str) -> str:
+    name = "english-sentiment"
+    return str(label_text(model(BertForSequenceClassification, name), tokenizer(name), text).prediction.label)
+
+
+def names(text: str) -> tuple[list[tuple[str, str]], float]:
+    """The names in a text with their kinds, and the probability of its first word's label."""
+    name = "english-names"
     found = label_words(model(BertForTokenClassification, name), tokenizer(name), text)
-    assert {one.kind for one in found.names} <= {"person"}
-    return [text[one.start : one.stop] for one in found.names], found.prediction.probabilities[0]
+    return [(text[one.start : one.stop], one.kind) for one in found.names], found.prediction.probabilities[0]
 
 
 def answered(station: Station, expected: str, question: str = "", passage: str = "", random: bool = False) -> float:
@@ -113,7 +111,8 @@ def answered(station: Station, expected: str, question: str = "", passage: str =
 @cache
 def separated(name: str, which: str, pooling: str, random: bool = False) -> tuple[list[float], float]:
     """How often neighbours name the label after each layer, as the page on embeddings measures it, and chance."""
-    examples = list(getattr(storyworld, which)(seed=0, count=240, split="test"))
+    stored = which == "film reviews"
+    examples = list(film_reviews() if stored else getattr(storyworld, which)(seed=0, count=240, split="test"))
     rows = text_vectors(model(BertModel, name, random), tokenizer(name), [e.text for e in examples], pooling, LIMIT)
     found = [layer.neighbours for layer in layer_measures(rows, [e.label for e in examples])]
     return [layer.accuracy for layer in found], found[0].chance
@@ -124,6 +123,11 @@ def follows(text: str, pair: str, random: bool = False) -> list[float]:
     return percent(*(verdict.probability for verdict in found))
 
 
-def role(name: str, kind: str, head: tuple[int, int], random: bool = False) -> float:
-    maps = attention_maps(model(BertModel, name, random), tokenizer(name), TIRED)
-    return float(head_roles(maps).scores[(*head, ROLES.index(kind))])
+@cache
+def film() -> KeptFilm:
+    return read_film(ENGLISH)
+
+
+def frames(number: int) -> list[HeadFrame]:
+    """Where the heads attended in a sentence of the film, step by step."""
+    return film().heads(number, tokenizer(ENGLISH))
