@@ -89,11 +89,11 @@ def choose(loaded: models.Loaded) -> Choices:
 
 def choose_pooling(place, own: OwnPooling | None) -> Pooling | OwnPooling:
     """Ask for the vector of a text. A sentence encoder opens with its own."""
-    names: dict[str, str] = ({OWN: "its own"} if own else {}) | dict(POOLINGS)
+    names: dict[str, str] = ({OWN: "as trained"} if own else {}) | dict(POOLINGS)
     help = HELP
     if own:
         length = ", scaled to length 1" if own.unit else ""
-        help += f" Its own, as the encoder was trained: {POOLINGS[own.kind]}, [CLS] and [SEP] included{length}."
+        help += f" As the encoder was trained: {POOLINGS[own.kind]}, [CLS] and [SEP] included{length}."
     key = f"meaning_{'own_' if own else ''}vector"
     chosen = state.one_of("Vector of a text", names, key, place, format_func=names.__getitem__, help=help)
     return own if own and chosen == OWN else chosen
