@@ -78,7 +78,7 @@ def choose(loaded: models.Loaded) -> Choices:
     """Show the fields for the choices that all parts of the page share."""
     learned = [one for one in (loaded, models.beside("encoder")) if one and not one.random]
     own = next(filter(None, (own_pooling(Path(one.folder)) for one in learned)), None)  # of a sentence encoder
-    left, middle, right = st.columns([4 if own else 3, 3, 3], gap="medium")  # its own is a fourth choice
+    left, middle, right = st.columns([5 if own else 3, 3, 3], gap="medium")  # its own is a fourth choice
     pooling = choose_pooling(left, own)
     names = METHODS.__getitem__
     method = state.one_of("2-D projection", METHODS, "meaning_method", middle, format_func=names, help=METHOD_HELP)
