@@ -15,7 +15,7 @@ from bertlab.explain.attribution import Attribution
 from bertlab.vocabulary import SPECIAL_TOKENS
 
 UNKNOWN, MASK = "[UNK]", "[MASK]"  # the first is the one special token that stands for a word
-LABEL = "nats of the log-odds of the label, or for a predicted number that number"
+LABEL, NUMBER = "nats of the log-odds of the label", "the predicted number"
 NOTICEABLE = 0.05  # nats; nobody would see the effect of less
 Contribution = tuple[str, float]  # a word for Markdown, and its attribution
 

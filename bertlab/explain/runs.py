@@ -26,7 +26,8 @@ AGAINST = {  # what is logged -> what baselines call it
 }
 SIMPLE = {"word frequency": "unigram", "two neighbours": "bigram", "the word before": "previous"}
 PAIRS = ("nsp_accuracy", "order_accuracy")  # two answers, equally often right
-NOT_LEARNING = ("step", "learning_rate", "seconds", "tokens_per_second", "utilisation", "wait_share")
+# "moved": how far the vectors of texts went from those of the encoder that the training began with.
+NOT_LEARNING = ("step", "learning_rate", "seconds", "tokens_per_second", "utilisation", "wait_share", "moved")
 
 
 @dataclass(frozen=True)

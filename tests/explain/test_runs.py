@@ -64,6 +64,7 @@ def test_the_bundled_run_and_where_its_older_baselines_come_from():
     values = {(one.name, one.measure): one.value for one in older.baselines}
     assert older.measured_later and values["uniform: ln V", "mlm_loss"] == pytest.approx(math.log(8000))
     assert values["two neighbours", "masked_accuracy"] == pytest.approx(0.217, abs=1e-3)
+    assert read_run("english").shares == ["masked_accuracy"], "how far its vectors moved is no share of right answers"
 
 
 def test_the_bundled_english_passes_every_baseline():

@@ -34,7 +34,7 @@ def exports(
             offer(name, "svg", "image/svg+xml", partial(written, svg, chart))
             offer(name, "html", "text/html", page.encode if page else partial(written, web_page, chart, name))
         with st.popover("Code", icon=":material/code:", type="tertiary"):
-            st.caption("This code makes the same in a notebook or script:")
+            st.caption("This code draws the same in a notebook or script:")
             st.code(code, language="python", wrap_lines=True)
         with st.popover("Link", icon=":material/link:", type="tertiary"):
             show_link_later(st.container())

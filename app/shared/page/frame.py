@@ -46,6 +46,8 @@ a.way:is(:hover, :focus) { border-color: #0072B2; }
 @media (max-width: 640px) {
   [data-testid="stMainBlockContainer"] { padding: 3.2rem 1rem 4rem; }
   [data-testid="stMainBlockContainer"] h1 { font-size: 1.5rem; }
+  .st-key-present { margin-bottom: -.3rem; }
+  [data-testid="stColumn"]:not(:has([data-testid="stElementContainer"])) { display: none; }
   .st-key-lead, :has(> .st-key-lead) { order: 1; }
   .st-key-example_choice [data-testid="stButtonGroup"] > :last-child { flex-wrap: nowrap; overflow-x: auto; }
   .st-key-example_choice [data-testid="stButtonGroup"] button { flex: none; }

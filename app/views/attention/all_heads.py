@@ -162,7 +162,8 @@ def show_roles(loaded: models.Loaded, maps: AttentionMaps, control: AttentionMap
     st.markdown(
         "Each role has a small map: rows are layers, columns are heads, and bright means a large share of the head's "
         "attention (for *broad*: attention spread evenly). A frame marks the trained heads with more than half. The "
-        "maps below have random weights and no frames: what is bright there too was not learned."
+        "maps below have random weights and no frames: what is bright there too was not learned. A role that this text "
+        "cannot tell, such as *same word* where no word comes twice, has no map."
     )
     table = role_table(head_roles(maps), head_roles(control))
     named = table[table["named"]].groupby("role", sort=False).size()

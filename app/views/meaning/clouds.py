@@ -78,7 +78,7 @@ def choose(loaded: models.Loaded) -> Choices:
     """Show the fields for the choices that all parts of the page share."""
     learned = [one for one in (loaded, models.beside("encoder")) if one and not one.random]
     own = next(filter(None, (own_pooling(Path(one.folder)) for one in learned)), None)  # of a sentence encoder
-    left, middle, right = st.columns([4 if own else 3, 3, 3], gap="medium")  # its own is a fourth choice
+    left, middle, right = st.columns([5 if own else 3, 3, 3], gap="medium")  # its own is a fourth choice
     pooling = choose_pooling(left, own)
     names = METHODS.__getitem__
     method = state.one_of("2-D projection", METHODS, "meaning_method", middle, format_func=names, help=METHOD_HELP)
@@ -89,11 +89,11 @@ def choose(loaded: models.Loaded) -> Choices:
 
 def choose_pooling(place, own: OwnPooling | None) -> Pooling | OwnPooling:
     """Ask for the vector of a text. A sentence encoder opens with its own."""
-    names: dict[str, str] = ({OWN: "its own"} if own else {}) | dict(POOLINGS)
+    names: dict[str, str] = ({OWN: "as trained"} if own else {}) | dict(POOLINGS)
     help = HELP
     if own:
         length = ", scaled to length 1" if own.unit else ""
-        help += f" Its own, as the encoder was trained: {POOLINGS[own.kind]}, [CLS] and [SEP] included{length}."
+        help += f" As the encoder was trained: {POOLINGS[own.kind]}, [CLS] and [SEP] included{length}."
     key = f"meaning_{'own_' if own else ''}vector"
     chosen = state.one_of("Vector of a text", names, key, place, format_func=names.__getitem__, help=help)
     return own if own and chosen == OWN else chosen

@@ -53,22 +53,25 @@ def show_verdict(clouds: Sequence[Cloud], measured: Measured) -> None:
         "the way from there to 100%."
     )
     if clouds[-1].loaded.random and clouds[1:]:
-        st.markdown(against_random(clouds, found))
+        st.markdown(against_controls(clouds, found))
     caution(clouds, found)
 
 
-def against_random(clouds: Sequence[Cloud], found: Sequence[Sequence[Neighbours]]) -> str:
-    """Say at the drawn layer which models beat random weights, which stand last, and why the others may not."""
+def against_controls(clouds: Sequence[Cloud], found: Sequence[Sequence[Neighbours]]) -> str:
+    """Say at the drawn layer which models beat both controls, and why the others may not: random weights, which stand
+    last, and always guessing the commonest label."""
     control, parts, behind = found[-1][clouds[-1].layer], [], False
+    guessing = (control.chance, "always guessing one label")
+    best, which = max((control.accuracy, "random weights"), guessing, key=lambda one: one[0])
     for cloud, layers in zip(clouds[:-1], found[:-1], strict=True):
         here, name = layers[cloud.layer], f"**{plain(cloud.loaded.name)}**"
-        gain = here.accuracy - control.accuracy
+        gain = here.accuracy - best
         behind |= (no_gain := gain <= max(here.spread, control.spread))
         parts.append(
-            f"{name} names {percent(here.accuracy)} of the labels, no more than random weights with "
-            f"{percent(control.accuracy)}: nothing of this picture was learned"
+            f"{name} names {percent(here.accuracy)} of the labels, not clearly more than {which} ({percent(best)}): "
+            "nothing shows that this picture was learned"
             if no_gain
-            else f"{name} names {100 * gain:.0f} points more than random weights ({percent(control.accuracy)}): learned"
+            else f"{name} names {100 * gain:.0f} points more than {which} ({percent(best)}): learned"
         )
     return f"{'; '.join(parts)}.{WHY_NOT if behind else ''}"
 
@@ -100,7 +103,7 @@ def spelled(layers: Sequence[int]) -> str:
 def show_layers(clouds: Sequence[Cloud], measured: Measured) -> None:
     """Draw each measure against the layers, a line for each model."""
     st.subheader("Layer by layer", anchor=False)
-    st.markdown("Measured in all dimensions. Only what exceeds the line of random weights was learned.")
+    st.markdown("Measured in all dimensions. What random weights show as well was not learned.")
     named = {cloud.loaded.name: layers for cloud, layers in zip(clouds, measured, strict=True)}
     table = measure_table(named)
     chance = guess.chance if (guess := measured[0][0].neighbours) else None

@@ -91,7 +91,9 @@ def no_word(fill: Fill) -> str:
 def standing(found: WordGuesses, colour: str) -> str:
     """Say where the visitor's guess stands among those of the model."""
     if not found.rank:
-        return f"Your guess “{plain(found.word)}” is not one word of the vocabulary, so the model cannot write it here."
+        below = " A sentence of your own goes into the field below." if " " in found.word else ""
+        guess = f"Your guess “{plain(found.word)}” is not one word of the vocabulary"
+        return f"{guess}, so the model cannot write it here.{below}"
     return (
         f"Your guess **{plain(found.word)}**{colour}: the model's number {found.rank:,}, {percent(found.probability)}."
     )

@@ -15,6 +15,8 @@ from bertlab.explain.attribution import attribute_word
 from bertlab.explain.labels import LabelledWords, capital_inside, label_words
 from bertlab.tasks.token import in_usual_spelling
 
+SPELLED = {"PER": "a person", "LOC": "a place", "ORG": "an organisation"}  # kinds of names as published sets write them
+
 
 def show() -> None:
     text, _, other = fields.texts(texts.chosen().names, "names", pairs=False)
@@ -114,4 +116,5 @@ def meaning(labelled: LabelledWords, label: str) -> str:
     if label[1:2] != "-" or label in labelled.kinds:
         return ""
     first = {"B": "begins", "I": "continues", "S": "is", "E": "ends"}.get(label[0])
-    return f" (it {first} the name of a {plain(label[2:])})" if first else ""
+    kind = SPELLED.get(label[2:], f"a {plain(label[2:])}")
+    return f" (it {first} the name of {kind})" if first else ""

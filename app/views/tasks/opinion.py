@@ -54,7 +54,8 @@ def show_one(
     for segment, read in enumerate(filter(None, (clean(text), clean(pair or "")))):
         fields.show_coloured(read, *fields.words_in(both[0], labelled.encoded, segment))
     code = contributions.code_of(attribute_text, loaded, *asked)
-    contributions.show(name, both, label, contributions.LABEL, code)
+    unit = contributions.LABEL if labelled.said.probabilities else contributions.NUMBER
+    contributions.show(name, both, label, unit, code)
 
 
 def beginning(labelled: LabelledText, label: str) -> str:
@@ -79,7 +80,7 @@ def show_label(loaded: models.Loaded, labelled: LabelledText, key: str, text: st
         st.metric("Best guess" if doubt else "Likeliest class", plain(ranked[0][0]), width="content")
         st.metric("Its probability", percent(ranked[0][1]), width="content")
         if measured and measured.wrong:  # "0%" would promise too much
-            st.metric("Wrong when this sure", percent(measured.wrong), width="content")
+            st.metric("Error rate when so sure", percent(measured.wrong), width="content")
     if measured:
         st.caption(held_out(loaded, measured))
     if doubt:

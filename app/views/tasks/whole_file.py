@@ -12,8 +12,8 @@ VIEWS = {"Rows": rows.show, "Slices": where_wrong.show_slices, "Confusion": wher
 
 def show() -> None:
     st.markdown(
-        "One example can be luck. Let a fine-tuned BERT read a whole file, look at its errors first, and open any row "
-        "to see why."
+        "One example can be luck. Let a fine-tuned BERT read a whole file, look at its errors, and open any row to see "
+        "why."
     )
     data = source.choose()
     judged = judge(label_names.translated(data)) if data else None

@@ -15,19 +15,18 @@ from bertlab.explain.runs import TrainingRun
 def show(run: TrainingRun, source: str, step: int | None) -> None:
     film, loaded = read_film(run.moments[-1].source), model_at("encoder", run)
     st.caption(
-        f"The snapshots of this training are not kept, but what each of {len(film.steps)} did with "
-        f"{len(film.sentences)} sentences is."
+        f"What {len(film.steps)} snapshots of this training made of {len(film.sentences)} sentences; they themselves "
+        "are not kept. Step 0 is the model that it began with."
     )
     surest = int(film.probabilities[-1, :, 0].argmax())
     options = dict(format_func=film.sentences.__getitem__, key="film_sentence", bind="query-params")
-    label = "Sentence (at first the one of whose gap the model is surest in the end)"
-    number = st.selectbox(label, range(len(film.sentences)), surest, **options)
+    number = st.selectbox("Sentence", range(len(film.sentences)), surest, **options)
     guesses, shares = film.guesses[:, number, 0].tolist(), film.probabilities[:, number, 0].tolist()
     st.markdown(gap_fills.story(film.steps, guesses, shares[-1]))
     table = kept_table(film, number)
     chart = word_lines(table)
     layout.show_chart(chart, "Probability of the first guesses in the gap, by training step")
-    st.caption("The lines are the first guesses of all snapshots, wherever they are among the five likeliest.")
+    st.caption("Each word that was the first guess of some snapshot has a line, where it is among the five likeliest.")
     cell = Cell()
     kept = cell.let("kept", cell.call(read_film, source))
     exports("kept-film", table, cell.picture(word_lines, cell.call(kept_table, kept, number)), chart)

@@ -83,7 +83,8 @@ def show_figures(run: TrainingRun, step: int | None) -> None:
         figures["Time"] = duration(logged["seconds"]) if logged else duration(0)
     with st.container(horizontal=True, gap="medium"):
         for label, value in figures.items():
-            st.metric(plain(label), value, width="content", help=explained(value))
+            where = "On the machine that trained it." if label == "Time" else None
+            st.metric(plain(label), value, width="content", help=where or explained(value))
 
 
 def up_to(step: int, rows: Sequence[Row]) -> Row | None:

@@ -132,8 +132,8 @@ def show(place, run: TrainingRun) -> None:
 
 layout.heading(
     "Training",
-    "How a model came to know what it knows. See its loss fall below one simple baseline after another, and open its "
-    "snapshots one by one: a gap is filled better and better, and a head takes on its role.",
+    "How a model came to know what it knows: step by step it fills a gap better, its heads find what to attend to, and "
+    "its loss falls, in some runs beside simple baselines.",
 )
 left, right = st.columns([2, 3], gap="medium")
 with layout.box():

@@ -27,6 +27,13 @@ def test_page_asks_nobody_and_fits_a_phone(tab, server, page):
     assert overflow(tab) == 0
 
 
+def test_on_a_phone_the_models_name_stands_below_the_switch(tab, server):
+    tab.set_viewport_size({"width": 390, "height": 900})
+    show(tab, server, "tasks")
+    switch, name = (tab.locator(part).bounding_box() for part in (".st-key-present", ".st-key-shown p"))
+    assert switch["y"] + switch["height"] <= name["y"], (switch, name)
+
+
 def test_script_in_a_text_stays_text(tab, server):
     evil = "%3Cimg%20src%3Dx%20onerror%3D%22window.hit%3D1%22%3E%20%3Cscript%3Ewindow.hit%3D1%3C/script%3E"
     for page in ("play", "attention"):

@@ -86,7 +86,7 @@ def test_a_text_of_its_own_needs_no_notice(model, text):
 @pytest.mark.parametrize(
     ("page", "link", "told"),
     [
-        (FIRST, {"text": NEWS}, "english has read a billion pairs of sentences"),
+        (FIRST, {"text": NEWS}, "english knows less of texts unlike those it has read"),
         (
             "tasks",
             {"tasks_tab": "Answers", "question": "Where?", "text": NEWS},

@@ -105,6 +105,7 @@ def test_the_visitors_guess_stands_beside_those_of_the_model(english):
     assert in_link(app, "guess") == {"guess": "purple"} and len(table(app)) == 12
     field(app, "Your guess").set_value("soldiers' *hat*").run()
     assert fine(app) and "“soldiers' *hat*” is not one word of the vocabulary" in said(app)
+    assert "A sentence of your own goes into the field below." in said(app)
     app.pills(key="example_choice").set_value("war, strike").run()
     assert field(app, "Your guess").value == "" and in_link(app, "guess") == {}
 

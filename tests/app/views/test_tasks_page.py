@@ -96,7 +96,7 @@ def test_the_page_says_how_often_the_model_is_wrong_when_it_is_so_sure(text, sur
     alike = next(one for one in measured if one["low"] <= share < one["high"] and one["length"] == SHORT)
     assert f"Of {alike['count']:,} test texts of {SHORT}" in said(app)
     assert f"it got {alike['count'] - alike['right'] or 'none'} wrong" in said(app)
-    assert ("Wrong when this sure" in numbers(app)) == (alike["right"] < alike["count"])
+    assert ("Error rate when so sure" in numbers(app)) == (alike["right"] < alike["count"])
 
 
 def test_a_short_text_is_judged_by_the_short_ones():
@@ -108,7 +108,7 @@ def test_a_short_text_is_judged_by_the_short_ones():
 
 def test_a_model_without_a_mistake_on_its_test_promises_nothing():
     app = opened("tasks", model=TINY, text="I want my money back.")
-    assert fine(app) and numbers(app)["Its probability"] == "> 99%" and "Wrong when this sure" not in numbers(app)
+    assert fine(app) and numbers(app)["Its probability"] == "> 99%" and "Error rate when so sure" not in numbers(app)
     assert "it got none wrong" in said(app) and "on yours it may be wrong more often" in said(app)
 
 
@@ -116,7 +116,7 @@ def test_a_model_without_a_mistake_on_its_test_promises_nothing():
 def test_a_text_of_another_language_is_told_apart(tab):
     model = TINY if tab == NAMES else "english"
     app = opened("tasks", model=model, text="Ich habe den Film gestern gesehen, furchtbar.", tasks_tab=tab)
-    assert fine(app) and "Wrong when this sure" not in numbers(app)
+    assert fine(app) and "Error rate when so sure" not in numbers(app)
     told = said(app)
     assert "the answer means little" in told or "the others are rare or new to it" in told
 
@@ -129,13 +129,13 @@ def test_a_model_of_names_says_what_it_learned_from():
 
 def test_nothing_is_said_where_nothing_was_measured(folders, tmp_path):
     app = opened("tasks", folder=folders["classifier"], text="the dog")
-    assert fine(app) and "Wrong when this sure" not in numbers(app)
+    assert fine(app) and "Error rate when so sure" not in numbers(app)
     broken = tmp_path / "broken"
     shutil.copytree(locate("storyworld-tiny-sentiment"), broken)
     for content in ("{", "[]", '{"bins": 3}', '{"bins": [{"low": 0.99, "high": 1, "count": 99, "right": "<b>"}]}'):
         (broken / CALIBRATION).write_text(content)
         app = opened("tasks", folder=str(broken), text="The cake was delicious.")
-        assert fine(app) and "Wrong when this sure" not in numbers(app), said(app)
+        assert fine(app) and "Error rate when so sure" not in numbers(app), said(app)
 
 
 def test_bundled_models_read_one_text_and_others_may_read_two(folders):
@@ -151,6 +151,7 @@ def test_labels_of_names_are_explained():
     assert told[0].replace("\\", "").startswith("The label of “Ruth” is **B-person** (it begins the name of a person)")
     app.main.pills[-1].set_value(2).run()
     assert "The label of “bought” is **O** (no name)" in said(app)
+    assert "**B-PER** (it begins the name of a person)" in said(opened("tasks", tasks_tab=NAMES))
 
 
 def marks(app) -> str:

@@ -75,6 +75,7 @@ def test_a_table_is_read_from_memory_predicted_measured_and_filtered(monkeypatch
     assert metrics(app)["Accuracy"] == "0.667" and "always “bad” would be right in 67% of 3" in said(app)
     app.segmented_control(key="dataset_errors").set_value("errors").run()
     assert fine(app) and list(table(app)["text"]) == ["The cake was delicious."]
+    assert "1 of 3 rows (accuracy of these 3: 67%)" in said(app)
     app.segmented_control(key="dataset_errors").set_value("all rows").run()
     app.text_input(key="dataset_word").set_value("not").run()
     assert fine(app) and list(table(app)["label"]) == ["good"]

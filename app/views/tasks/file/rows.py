@@ -22,12 +22,11 @@ def show(judged: Judged) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         kept = right_or_wrong(judged.table)
         with st.popover("Word, length, order", icon=":material/tune:"):
-            kept &= with_words(judged)
-            shown = ordered(judged.table[kept])
-    unit = judged.data.kind.unit
-    count = f"{len(shown):,} of {len(judged.table):,} rows"
-    mean = f", {unit} {percent(shown['score'].mean())}" if "score" in shown and shown["score"].notna().any() else ""
-    st.caption(f"{count}{mean}. Press a row at its left edge to open it.")
+            asked = judged.table[with_words(judged)]
+            shown = ordered(asked[kept[asked.index]])
+    known, count = "score" in asked and asked["score"].notna().any(), f"{len(asked):,}"
+    mean = f" ({judged.data.kind.unit} of these {count}: {percent(asked['score'].mean())})" if known else ""
+    st.caption(f"{len(shown):,} of {count} rows{mean}. Press a row at its left edge to open it.")
     chosen = show_table(shown)
     if chosen is not None:
         show_row(judged, chosen)

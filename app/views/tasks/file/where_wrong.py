@@ -39,7 +39,9 @@ def show_slices(judged: Judged) -> None:
     st.subheader("By length", anchor=False)
     show_slice(judged, by_length, texts, values, mean)
     st.subheader("By word", anchor=False)
-    show_slice(judged, by_word, texts, values, mean)
+    if not show_slice(judged, by_word, texts, values, mean):
+        st.caption("No word that stands in ten rows or more lies a standard error below the mean.")
+        return
     st.caption(
         "The words whose rows lie furthest below the mean come first. Of some hundred words a few lie three standard "
         "errors below it by chance alone: before you believe in one, look at its rows (*With the word*, on *Rows*) or "
@@ -47,11 +49,11 @@ def show_slices(judged: Judged) -> None:
     )
 
 
-def show_slice(judged: Judged, cut: Callable, texts: list[str], values: list[float], mean: float) -> None:
+def show_slice(judged: Judged, cut: Callable, texts: list[str], values: list[float], mean: float) -> bool:
+    """Show the score of each slice; return whether there is any."""
     slices: list[Slice] = cut(texts, values)
     if not slices:
-        st.caption("No word that stands in ten rows or more lies a standard error below the mean.")
-        return
+        return False
     table = slice_table(slices, judged.data.kind.unit)
     bars, name = slice_bars(table, mean), cut.__name__.removeprefix("by_")
     worst = min(slices, key=lambda one: one.score)
@@ -64,6 +66,7 @@ def show_slice(judged: Judged, cut: Callable, texts: list[str], values: list[flo
     made = cell.call(slice_table, cell.call(cut, named, scores), judged.data.kind.unit)
     code = cell.picture(slice_bars, made, Name(f"sum({scores}) / len({scores})"))
     exports(f"slices-by-{name}", table, code, bars)
+    return True
 
 
 def show_confusion(judged: Judged) -> None:

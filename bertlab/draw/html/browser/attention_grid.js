@@ -67,7 +67,7 @@ const makeChips = (heads, state, change) => {
     button.onclick = () => pick(role);
     return button;
   };
-  const named = (role) => (TARGETS[role] ? `${SIGNS[role] ?? ""} ${TARGETS[role]}` : role);
+  const named = (role) => `${SIGNS[role] ?? ""} ${TARGETS[role] ?? role}`; // the signs stand below the heads
   const draw = () => node.replaceChildren(make("span", { className: "muted", textContent: "Heads that attend to" }),
     chip("", "anything", heads.every.length),
     ...[...heads.roles, NO_ROLE].map((role) => chip(role, named(role), heads.playing(role).length)));
