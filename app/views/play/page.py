@@ -105,7 +105,7 @@ def show(text: str, other: str, count: int, top, below) -> None:
 
 layout.heading(
     "What word is hidden?",
-    "Guess, and compare: BERT reads the words on *both* sides of the gap.",
+    "You guess, then BERT does: it reads the words on *both* sides of the gap.",
 )
 state.example_pills("Try", texts.chosen().play)
 top, answers, own, below = st.container(), st.container(key="answers"), st.container(), st.container(key="behind")
