@@ -7,7 +7,7 @@ from pages import fine, opened, run, said
 
 from app.shared.model import models
 from bertlab.draw.charts.base import svg
-from bertlab.explain.attention.heads import head_roles
+from bertlab.explain.attention.heads import strongest_link
 
 LONG = "my [MASK] likes the baker and the [MASK] likes my dog. " * 12
 PASSAGE = "my dog is hairy. he likes walks. " * 40
@@ -90,7 +90,7 @@ def test_cells_of_the_heads_read_what_the_view_reads(folders, exported):
     assert rounded(run(roles)[0].to_dict()) == rounded(picture.to_dict())
     _, names = run(code)
     assert len(heads) == READ**2 and names["beside"].maps.weights.shape == names["maps"].weights.shape
-    head = head_roles(names["maps"]).clearest()  # which the page opens with
+    head = strongest_link(names["maps"])  # which the page opens with
     assert names["maps"].weights[head].flatten().tolist() == pytest.approx(list(heads["weight"]), abs=1e-5)
 
 

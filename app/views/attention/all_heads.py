@@ -22,7 +22,7 @@ from bertlab.draw.charts.attention import (
 from bertlab.draw.html.canvas import ModelHeads, attention_component, attention_widget
 from bertlab.draw.percent import percent
 from bertlab.errors import InputError
-from bertlab.explain.attention.heads import head_roles
+from bertlab.explain.attention.heads import head_roles, strongest_link
 from bertlab.explain.attention.maps import AttentionMaps, attention_maps
 from bertlab.io.json_files import read_json
 
@@ -37,8 +37,8 @@ CHOICES: dict[str, tuple[str, str | bool]] = {
 
 PLACE = ("layer", "head")
 OPENING = (
-    "Until you choose a head, you see the one that gives the largest share of its attention to the previous token, the "
-    "next one or the same word elsewhere. "
+    "Until you choose a head, you see the one with the largest weight from one word to another that does not stand "
+    "beside it. "
 )
 HEAD_START = (
     " The training of this model started from more than random weights: its recipe gave it sinusoidal positions, and "
@@ -56,7 +56,7 @@ def show(loaded: models.Loaded, text: str, pair: str | None, version: str | None
     if version:
         both = [replace(heads, name=versions.short(text)), *both[1:], heads_of(loaded, version, pair)]
         both[-1] = replace(both[-1], name=versions.short(version))
-    first, usual = first_view(), dict(zip(PLACE, head_roles(heads.maps).clearest(), strict=True))
+    first, usual = first_view(), dict(zip(PLACE, strongest_link(heads.maps), strict=True))
     view = attention_component(both, canvas_key(), usual | first)
     opening = "head" not in first and usual.items() <= view.items()  # nobody has chosen a head
     st.session_state.attention_seen = {key: value for key, value in view.items() if not opening or key not in PLACE}

@@ -10,7 +10,6 @@ from bertlab.explain.attention.maps import AttentionMaps
 _SPECIAL = ("[CLS]", "[SEP]")
 RESTING = " + ".join(_SPECIAL)  # both together: where a head rests that has nothing to do
 ROLES = ("previous", "next", "itself", *_SPECIAL, "same word", "punctuation", RESTING, "broad")
-RELATIONS = ("previous", "next", "same word")  # the roles that lead from one word to another
 MAJORITY = 0.5  # a head is named after what gets more than this share of its weight
 
 
@@ -32,12 +31,6 @@ class HeadRoles:
         best = int(self.best[layer, head])
         return ROLES[best] if best >= 0 else None
 
-    def clearest(self) -> tuple[int, int]:
-        """Return layer and head, counted from 0, that give one of RELATIONS the largest share of all heads."""
-        shares = self.scores[..., [ROLES.index(role) for role in RELATIONS]].nan_to_num(0.0).amax(-1)  # (L, A)
-        layer, head = divmod(int(shares.argmax()), shares.shape[1])
-        return layer, head
-
 
 def head_roles(maps: AttentionMaps) -> HeadRoles:
     """Return the roles of all heads on one text, after the patterns of Clark et al. 2019, section 3.
@@ -58,6 +51,19 @@ def head_roles(maps: AttentionMaps) -> HeadRoles:
     return HeadRoles(scores, torch.stack(uniform), _best(scores.nan_to_num(-1.0)))  # R x () -> (R,)
 
 
+def strongest_link(maps: AttentionMaps) -> tuple[int, int]:
+    """Return layer and head, counted from 0, of the largest weight from a word to another that is not beside it.
+
+    Not beside it: a head that goes by position alone looks the same for every text. [MASK] counts as a word.
+    """
+    place = torch.arange(len(maps.tokens))
+    words = _word(maps.tokens) & ~_marks(maps.tokens)
+    links = (place[:, None] - place).abs().gt(1) & words[:, None] & words  # (S, S)
+    strongest = (maps.weights * links).amax((-1, -2))  # (L, A, S, S) -> (L, A)
+    layer, head = divmod(int(strongest.argmax()), strongest.shape[1])
+    return layer, head
+
+
 def _best(scores: Tensor) -> Tensor:
     """Return the index of each head's role, -1 for none: (L, A, R) -> (L, A)."""
     together = ROLES.index(RESTING)
@@ -71,6 +77,10 @@ def _word(tokens: list[str]) -> Tensor:
     return torch.tensor([token not in _SPECIAL for token in tokens])  # (S,) bool
 
 
+def _marks(tokens: list[str]) -> Tensor:
+    return torch.tensor([not any(map(str.isalnum, token)) for token in tokens])  # (S,) bool
+
+
 def _targets(tokens: list[str]) -> Tensor:
     """Return for each role except "broad" whether it sends token i to token j, bool (R-1, S, S)."""
     size, word = len(tokens), _word(tokens)
@@ -79,7 +89,7 @@ def _targets(tokens: list[str]) -> Tensor:
     number = torch.tensor([tokens.index(token) for token in tokens])  # (S,)
     same = (number[:, None] == number) & ~itself  # (S, 1) == (S,) -> (S, S)
     special = [_column([token == one for token in tokens]) for one in _SPECIAL]
-    marks = _column([not any(map(str.isalnum, token)) for token in tokens])
+    marks = _marks(tokens).expand(size, -1)  # (S,) -> (S, S)
     words = [previous & word, previous.T & word, itself, *special, same, marks, special[0] | special[1]]
     return torch.stack(words) & word[:, None]  # R-1 x (S, S) & (S, 1) -> (R-1, S, S)
 

@@ -35,10 +35,10 @@ def title(tab):
 
 def test_choose_a_head_by_mouse_and_keys(canvas):
     tab = canvas()
-    assert title(tab).startswith("Layer 2, head 1")
+    assert title(tab).startswith("Layer 1, head 4")
     tab.get_by_label("Your text").fill("my dog is [MASK].")
     tab.get_by_label("Your text").press("Control+Enter")
-    tab.locator(".full h4", has_text="Layer 1, head 2").wait_for()  # nobody has chosen: another text, another head
+    tab.locator(".full h4", has_text="Layer 4, head 2").wait_for()  # nobody has chosen: another text, another head
     head(tab, 2, 1).click()
     assert title(tab).startswith("Layer 2, head 1")
     tab.keyboard.press("ArrowRight")

@@ -6,7 +6,7 @@ from pages import fine, opened, said
 from app.shared.text.versions import partners
 from bertlab import BertForPreTraining, Tokenizer
 from bertlab.draw.html.marked import changed_words, gapped_sentence
-from bertlab.explain.attention.heads import head_roles
+from bertlab.explain.attention.heads import strongest_link
 from bertlab.explain.attention.maps import attention_maps
 
 TEXT, OTHER = "my [MASK] is hairy.", "my [MASK] is very tired."
@@ -35,7 +35,7 @@ def test_the_weight_that_changes_most_is_named(folders):
     assert fine(app), said(app)
     model, tok = (kind.from_pretrained(folders["pretrained"]) for kind in (BertForPreTraining, Tokenizer))
     one, two = (attention_maps(model, tok, text) for text in (TEXT, TEXT.replace("hairy", "tired")))
-    layer, head = head_roles(one).clearest()  # which the page opens with
+    layer, head = strongest_link(one)  # which the page opens with
     here, there = one.weights[layer, head], two.weights[layer, head]  # (S, S)
     pairs = partners(one.tokens, two.tokens)
     i, j = max(((i, j) for i in pairs for j in pairs), key=lambda at: abs(there[pairs[at[0]], pairs[at[1]]] - here[at]))

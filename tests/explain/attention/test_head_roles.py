@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertlab.explain.ablation import random_control
-from bertlab.explain.attention.heads import MAJORITY, RELATIONS, ROLES, head_roles
+from bertlab.explain.attention.heads import MAJORITY, ROLES, head_roles, strongest_link
 from bertlab.explain.attention.maps import AttentionMaps, attention_maps
 from tests.conftest import tries
 
@@ -47,11 +47,13 @@ def test_uniform_attention_gets_the_uniform_scores():
     assert roles.uniform.tolist() == pytest.approx([1 / 9, 1 / 9, 1 / 9, 1 / 9, 2 / 9, 1 / 9, 1 / 9, 3 / 9, 1])
 
 
-@pytest.mark.parametrize("role", RELATIONS)
-def test_the_clearest_head_leads_to_another_word_however_the_others_rest(role):
-    weights = [one_head(PATTERNS[name]).weights for name in ("[CLS]", "punctuation", "broad", "itself", role, "[SEP]")]
-    maps = AttentionMaps(TOKENS, [0] * len(TOKENS), torch.cat(weights, dim=1).view(2, 3, len(TOKENS), -1))
-    assert head_roles(maps).clearest() == (1, 1)
+def test_the_strongest_link_leads_to_a_word_that_is_not_beside_it():
+    """Two back, with 0.6 of the weight, and heads that rest or go to a neighbour with all of it."""
+    linking = one_head(lambda i: [max(i - 2, 0)]).weights * 0.6
+    others = [one_head(PATTERNS[name]).weights for name in ("[CLS]", "punctuation", "previous", "next", "itself")]
+    weights = torch.cat([*others[:4], linking, others[4]], dim=1)  # 6 x (1, 1, S, S) -> (1, 6, S, S)
+    maps = AttentionMaps(TOKENS, [0] * len(TOKENS), weights.view(2, 3, len(TOKENS), -1))
+    assert strongest_link(maps) == (1, 1)
 
 
 def test_two_back_has_no_name():
