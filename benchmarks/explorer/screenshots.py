@@ -13,7 +13,6 @@ from bertlab.course.pictures import reduced
 PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
 # What a picture shows where the page as it opens is not the most telling.
 LINKS = {
-    "attention": "?head=1-3",
     "training": "?run=storyworld-tiny",
 }
 HEIGHT = 1200
