@@ -33,12 +33,10 @@ def main() -> None:
         st.Page(file_of(name), title=title, icon=icon, url_path=name if name != FIRST else None, default=name == FIRST)
         for name, (title, icon) in PAGES.items()
     ]
-    old = [
-        st.Page(partial(moved.lead_on, name), title=name, url_path=name, visibility="hidden")
-        for name in (*moved.PAGES, FIRST)  # the first page's own name is not its address
-    ]
+    former = (*moved.PAGES, FIRST)  # the first page's own name is not its address
+    old = [st.Page(partial(moved.lead_on, name), title=name, url_path=name, visibility="hidden") for name in former]
     page = st.navigation([*pages, *old])
-    if page.url_path in (*moved.PAGES, FIRST):
+    if page.url_path in former:
         page.run()
     with frame.loading(page.title):
         # Not at the top: these load torch, for which the visitor of a new server would wait before an empty window.

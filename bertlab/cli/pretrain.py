@@ -1,6 +1,5 @@
 """`bertlab pretrain`: a BERT from random or trained weights, in a run folder, with its measures and its card."""
 
-import json
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -213,8 +212,8 @@ def write_baselines(
     out: Path, material: "PretrainingText", documents: "Documents", tokenizer: "Tokenizer", recipe: "PretrainRecipe"
 ) -> None:
     """Write baselines.json to the run folder: what predictions without a model reach on the held-out text."""
-    from bertlab.io.atomic import atomic_write
+    from bertlab.evaluation.baselines import save_baselines
 
     baselines = material.baselines(documents, tokenizer, recipe)
-    atomic_write(out / "baselines.json", json.dumps([asdict(baseline) for baseline in baselines], indent=2) + "\n")
+    save_baselines(out, baselines)
     say(f"to beat on held-out text, as loss and share right: {'; '.join(map(str, baselines))}")

@@ -1,10 +1,12 @@
 """Baselines: what counted words reach, without a network, on the same masked words."""
 
+import json
 import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import chain
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -14,6 +16,7 @@ from torch import Tensor
 from bertlab.config import IGNORED
 from bertlab.inputs.masking import Masking
 from bertlab.inputs.pairs import SecondTask, sentence_pairs
+from bertlab.io.atomic import atomic_write
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.batches import Documents, masked_batch, next_token_batch
 
@@ -82,6 +85,11 @@ class Baseline:
 
     def __str__(self) -> str:
         return f"{self.name} {self.loss:.2f}, {self.top1:.3f}"
+
+
+def save_baselines(folder: Path, baselines: Sequence[Baseline]) -> None:
+    """Write baselines.json into a run folder, for its learning curves."""
+    atomic_write(folder / "baselines.json", json.dumps([asdict(baseline) for baseline in baselines], indent=2) + "\n")
 
 
 def masked_baselines(

@@ -38,7 +38,7 @@ import hashlib
 import json
 import zipfile
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from statistics import fmean
@@ -52,6 +52,7 @@ from bertlab import BertModel, Tokenizer
 from bertlab.config import IGNORED
 from bertlab.corpora.english.large import read_large
 from bertlab.errors import InputError
+from bertlab.evaluation.baselines import save_baselines
 from bertlab.evaluation.held_out import count_neighbours, measure_baselines
 from bertlab.evaluation.measures import evaluate_pretraining
 from bertlab.explain.words.fill import fill_mask
@@ -210,10 +211,15 @@ def finish(options: argparse.Namespace) -> None:
 def masked_right(model: BertForPreTraining, tokenizer: Tokenizer, file: Path, rows: int) -> dict[str, float]:
     """Return the share of masked words right (15%, all as [MASK], rows of 128) on held-out documents by genre."""
     found = {}
-    for genre, texts in json.loads(file.read_text(encoding="utf-8")).items():
+    for genre, texts in held_out(file).items():
         asked = {"pairs": rows, "second_task": "none", "masking": Masking(mask=1, random=0)}
         found[genre] = evaluate_pretraining(model, tokenizer, token_ids(texts, tokenizer), **asked)["masked_top1"]
     return found | {"mean": fmean(found.values())}
+
+
+def held_out(file: Path) -> dict[str, list[list[str]]]:
+    """Return the held-out documents of each genre, each its sentences."""
+    return json.loads(file.read_text(encoding="utf-8"))
 
 
 def write_held_out(data: Path, out: Path) -> None:
@@ -247,13 +253,11 @@ def measure(options: argparse.Namespace) -> None:
 
 def baselines(options: argparse.Namespace) -> None:
     """Write the baselines of the masked-word loss to the run, on held-out documents masked as in its training."""
-    text, held_out = TokenStore.open(options.out / "text"), json.loads((options.out / "held-out.json").read_text())
-    tokenizer = text.tokenizer
-    recipe = recipe_for(options)
-    found = measure_baselines(held_out.values(), tokenizer, count_neighbours(text, tokenizer), recipe)
-    atomic_write(
-        options.out / options.run / "baselines.json", json.dumps([asdict(one) for one in found], indent=2) + "\n"
-    )
+    text = TokenStore.open(options.out / "text")
+    counts = count_neighbours(text, text.tokenizer)
+    new = held_out(options.out / "held-out.json").values()
+    found = measure_baselines(list(new), text.tokenizer, counts, recipe_for(options))
+    save_baselines(options.out / options.run, found)
     print(*found, sep="\n")
 
 

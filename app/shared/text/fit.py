@@ -55,9 +55,8 @@ def mostly_unknown(loaded: models.Loaded, text: str) -> bool:
 
 def say_learned(task: str, loaded: models.Loaded) -> None:
     """Say what a bundled model has learned from, of which the file or text of a visitor may be unlike."""
-    own = origin(loaded.source)
-    if own is not None and not loaded.random:
-        st.caption(f":material/school: {learned(task, loaded, own)}")
+    if origin(loaded.source) is not None and not loaded.random:
+        st.caption(f":material/school: {learned(task, loaded)}")
 
 
 def offer(task: str, loaded: models.Loaded, best: str, why: str, known: int) -> None:
@@ -70,8 +69,8 @@ def offer(task: str, loaded: models.Loaded, best: str, why: str, known: int) -> 
             st.button(f"Use {best}", key=f"fit_{task}", help=help, on_click=model_bar.use, args=(best,))
 
 
-def learned(task: str, loaded: models.Loaded, base: str) -> str:
-    """Return what a bundled model, made from `base`, learned from, and how often it is right on texts of that kind."""
+def learned(task: str, loaded: models.Loaded) -> str:
+    """Return what a bundled model learned from, and how often it is right on texts of that kind."""
     name = f"**{models.readable(loaded.name)}**"
     if loaded.source not in LEARNED:
         return f"{name} knows less of texts unlike those it has read (the bar names them), such as news."

@@ -56,9 +56,9 @@ def strongest_link(maps: AttentionMaps) -> tuple[int, int]:
 
     Not beside it: a head that goes by position alone looks the same for every text. [MASK] counts as a word.
     """
-    place = torch.arange(len(maps.tokens))
+    positions = torch.arange(len(maps.tokens))
     words = _word(maps.tokens) & ~_marks(maps.tokens)
-    links = (place[:, None] - place).abs().gt(1) & words[:, None] & words  # (S, S)
+    links = (positions[:, None] - positions).abs().gt(1) & words[:, None] & words  # (S, S)
     strongest = (maps.weights * links).amax((-1, -2))  # (L, A, S, S) -> (L, A)
     layer, head = divmod(int(strongest.argmax()), strongest.shape[1])
     return layer, head

@@ -108,7 +108,7 @@ def test_beside_a_text_of_ones_own_stands_what_the_model_has_read(page, link, to
 def test_what_is_said_of_new_ones_is_what_was_measured():
     loaded = models.open_model("text label", "english-sentiment")
     share = read_json(locate("english-sentiment") / "measures.json")["accuracy"]
-    assert f"of new ones of that kind it gets {percent(share)} right" in fit.learned("text label", loaded, "english")
+    assert f"of new ones of that kind it gets {percent(share)} right" in fit.learned("text label", loaded)
 
 
 def test_labels_lead_to_the_model_with_that_head():
