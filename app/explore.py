@@ -28,14 +28,14 @@ def file_of(page: str) -> str:
 def main() -> None:
     # Streamlit would fetch an icon that is given by name from a font server.
     st.set_page_config("bertlab explorer", str(Path(__file__).with_name("icon.png")), layout="wide")
-    frame.show()
+    bar = frame.show()
     pages = [
         st.Page(file_of(name), title=title, icon=icon, url_path=name if name != FIRST else None, default=name == FIRST)
         for name, (title, icon) in PAGES.items()
     ]
     former = (*moved.PAGES, FIRST)  # the first page's own name is not its address
     old = [st.Page(partial(moved.lead_on, name), title=name, url_path=name, visibility="hidden") for name in former]
-    page = st.navigation([*pages, *old])
+    page = st.navigation([*pages, *old], position="top")
     if page.url_path in former:
         page.run()
     with frame.loading(page.title):
@@ -46,7 +46,7 @@ def main() -> None:
 
         st.session_state.page, st.session_state.not_in_link = page.url_path or FIRST, []
         stories.show(ADDRESSES, page.url_path)
-        model_bar.show()
+        model_bar.show(bar)
     st.session_state.links_to_show = []
     state.fill_from_row()
     page.run()

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from bertlab.errors import InputError
-from bertlab.explain.attention.heads import ROLES, head_roles
+from bertlab.explain.attention.heads import RESTING, ROLES, head_roles
 from bertlab.explain.attention.maps import AttentionMaps, attention_maps
 from bertlab.explain.runs import Moment
 from bertlab.explain.spans import Answer, answer
@@ -108,10 +108,16 @@ def role_scores(frames: Sequence[HeadFrame]) -> Tensor:
 
 
 def heads_by_change(scores: Tensor) -> list[tuple[int, int]]:
-    """Layer and head of all heads, from 0, those first in which a role other than "broad" grew most; (T, L, A, R)."""
-    named = scores[..., : ROLES.index("broad")]
-    grown = (named[-1] - named[0]).nan_to_num(-1.0).amax(-1)  # (L, A, R-1) -> (L, A)
-    return [divmod(index, scores.size(2)) for index in grown.flatten().argsort(descending=True).tolist()]
+    """Layer and head of all heads, from 0, by how much the role grew that is strongest in the end; (T, L, A, R).
+
+    Those that lead to a word come before those that rest on [CLS] or [SEP], as most of the others do.
+    """
+    named = scores[..., : ROLES.index(RESTING)].nan_to_num(0.0)  # (T, L, A, R-2)
+    strongest = named[-1].argmax(-1, keepdim=True)  # (L, A, 1)
+    grown = (named[-1] - named[0]).gather(-1, strongest)  # (L, A, 1)
+    resting = sum(strongest == ROLES.index(token) for token in ("[CLS]", "[SEP]"))
+    order = (grown - 2 * resting).flatten().argsort(descending=True)
+    return [divmod(index, scores.size(2)) for index in order.tolist()]
 
 
 def cloud_film(

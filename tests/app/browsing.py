@@ -42,7 +42,7 @@ def open_it(tab) -> None:
 
 def settle(tab) -> None:
     """Wait until a view is there and no part of the page is being computed, a grey placeholder or not yet drawn."""
-    tab.locator("[data-testid=stExpander]").first.wait_for(state="attached")
+    tab.locator(".st-key-bar [data-testid=stPopover]").wait_for(state="attached")
     tab.evaluate(ARRIVED)
     tab.wait_for_function(f"{IDLE} && {DRAWN}")
 

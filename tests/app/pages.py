@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pandas as pd
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
@@ -53,8 +54,8 @@ def said(app: AppTest) -> str:
 
 
 def facts(app: AppTest) -> str:
-    """What the sidebar says of the model in place."""
-    return _read(app.sidebar.caption)
+    """What the dialog says of the model in place."""
+    return _read([caption for caption in app.main.caption if "parameters" in caption.value])
 
 
 def _read(elements) -> str:
@@ -63,8 +64,14 @@ def _read(elements) -> str:
     )
 
 
+def tables(app: AppTest) -> list[pd.DataFrame]:
+    """The tables of the page, without what the dialog says of the model."""
+    found = [table.value for table in app.main.dataframe]
+    return [table for table in found if list(table) != ["", " "]]
+
+
 def cells(app: AppTest) -> list[str]:
-    return [code.value for code in app.main.code if "from bertlab" in code.value]
+    return [code.value for code in app.main.code if code.language == "python"]
 
 
 def run(code: str) -> tuple[object, dict]:

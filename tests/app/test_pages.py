@@ -1,7 +1,7 @@
 """Every page without a browser: first screens, links, and everything a reader may get wrong."""
 
 import pytest
-from pages import MARKED, ODD, PLAIN, TINY, boxes, cells, fine, opened, said
+from pages import MARKED, ODD, PLAIN, TINY, boxes, cells, fine, opened, said, tables
 from torch.nn.modules.module import register_module_forward_pre_hook
 
 from app.explore import PAGES
@@ -130,7 +130,7 @@ def test_empty_text_gets_no_labels(folders):
 def test_labels_of_a_model_of_ones_own(folders):
     app = opened("tasks", folder=folders["classifier"], text="my dog is hairy", pair="he likes walks")
     assert fine(app), said(app)
-    shown = list(app.main.dataframe[0].value[" "])
+    shown = list(tables(app)[0][" "])
     assert shown == [percent(share) for share in sorted_shares(folders["classifier"])]
     assert len([caption for caption in app.caption if "Check: the attributions sum to" in caption.value]) == 1
 

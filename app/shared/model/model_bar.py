@@ -1,9 +1,10 @@
-"""The sidebar: which model is shown, at which step of its training, what it is, and what it is compared with."""
+"""The model in the header, and the dialog that changes it, its training step and what it is compared with."""
 
 from pathlib import Path
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from app.shared.model import gate, models, uploads
 from app.shared.model.bundled import DEFAULT_MODEL, HUB, LEFT_TO_RIGHT, READ, STORYWORLD, origin
@@ -27,21 +28,23 @@ UPLOAD_HELP = (
 )
 
 
-def show() -> None:
-    """Show the whole bar. If a model cannot be opened, say why, and keep the one before it."""
-    with st.sidebar:
-        aside = st.empty()  # above the field that names another model
-        with layout.box():
-            open_one(choose())
-            choose_step()
+def show(bar: DeltaGenerator) -> None:
+    """Show in the `bar` which model the page shows, and the dialog that changes it. If a model cannot be opened, say
+    why, and keep the one before it."""
+    with bar:
+        st.session_state.shown_models = {}, st.empty()
+        with st.popover("Change", type="tertiary"), st.container(key="models"):
+            facts, wanted, rest = st.container(), choose(), st.container()
+    with layout.box():
+        open_one(wanted)
+        choose_step(rest)
+        with rest:
             compare_with()
-            show_facts(models.chosen())
+            show_facts(models.chosen(), facts)
     for key in ("folder", "versus"):
         with st.empty():  # a question that was answered goes at once, not at the end of the run
             gate.ask(st.session_state.get(key) or st.query_params.get(key, ""))
     say_what_is_lost()
-    with st.container(key="shown"):
-        st.session_state.shown_models = {}, st.empty(), aside
 
 
 def open_one(wanted: str) -> None:
@@ -63,7 +66,7 @@ def say_what_is_lost() -> None:
     lost = state.link_value("upload") if not here else None
     if lost:
         text = f"**{plain(lost)}** was uploaded before this page was reloaded or opened, and is not here any more. "
-        st.warning(f"{text}You see **{models.readable(models.chosen())}**. Upload it again in the sidebar.")
+        st.warning(f"{text}You see **{models.readable(models.chosen())}**. Upload it again under Change, above.")
     state.share("upload", here)
 
 
@@ -108,7 +111,7 @@ def switch_world(bundled: str) -> None:
 
 
 def use(name: str) -> None:
-    """Choose another bundled model, as if it had been picked in the sidebar."""
+    """Choose another bundled model, as if it had been picked in the dialog."""
     st.session_state.model = name
     if "folder" in st.session_state:
         st.session_state.folder = ""
@@ -123,7 +126,7 @@ def type_folder() -> str:
         st.text_input, label, "folder", placeholder="runs/own-text", help=HELP, on_change=open_typed
     )
     if gate.the_hub():
-        with st.popover("or a well-known one", icon=":material/cloud_download:"):
+        with st.expander("or a well-known one", icon=":material/cloud_download:"):
             for name, about in HUB.items():
                 label = f"{name.partition('/')[2]}: {about}"
                 st.button(label, key=f"hub {name}", type="tertiary", help=HUB_HELP, on_click=fetch, args=[name])
@@ -142,14 +145,14 @@ def fetch(name: str) -> None:
     open_typed()
 
 
-def choose_step() -> None:
+def choose_step(place: DeltaGenerator) -> None:
     """Show a slider over the snapshots of the model's training, if it has any. It sets the model of every page."""
     steps = models.steps()
     if not steps:
         return
     if st.session_state.get("step") not in steps:
         st.session_state.pop("step", None)
-    st.select_slider(
+    place.select_slider(
         "Step of its training",
         steps,
         steps[-1],
@@ -183,13 +186,14 @@ def _facts(folder: str, stamp: str) -> ModelFacts:
     return model_facts(folder)
 
 
-def show_facts(name: str) -> None:
+def show_facts(name: str, place: DeltaGenerator) -> None:
+    """Show in one sentence, in its `place`, what a model is, and here on request all of it."""
     folder = models.folder_of(name)
     facts = _facts(str(folder), str(models.contents(folder)))
     size = f"{facts.config['num_hidden_layers']} layers of {facts.config['num_attention_heads']} heads"
     read = READ.get(origin(name) or "")
     has_read = f". It has read {read}." if read else ""
-    st.caption(f"**{models.readable(name)}**: {size}, {facts.total:,} parameters{has_read}")
+    place.caption(f"**{models.readable(name)}**: {size}, {facts.total:,} parameters{has_read}")
     with st.expander("About this model", icon=":material/info:"):
         st.dataframe(fact_table(facts), hide_index=True)
         show_card(folder)
@@ -210,5 +214,4 @@ def show_card(folder: Path) -> None:
         card = read_bytes(folder / "README.md").decode("utf-8", errors="replace")
     except InputError:
         return
-    with st.popover("Model card", icon=":material/description:"):
-        st.code(card[:CARD_CHARACTERS], language=None, wrap_lines=True)
+    st.code(card[:CARD_CHARACTERS], language=None, wrap_lines=True, height=320)

@@ -85,7 +85,7 @@ class Loaded:
 
 
 def chosen() -> str:
-    """Return what the model bar has opened: a bundled name, a folder or a hub id, with the step of a snapshot."""
+    """Return what the dialog has opened: a bundled name, a folder or a hub id, with the step of a snapshot."""
     return st.session_state.get("opened_name", DEFAULT_MODEL)
 
 
@@ -188,20 +188,18 @@ def model_for(task: str, base: str | None = None) -> Loaded:
 
 
 def name_model(name: str, compared: bool = True) -> None:
-    """Name a model that this page really shows, above the page and, unless it is the chosen one, in the sidebar.
+    """Name a model that this page really shows, in the header.
 
     `compared`: the model to compare with, if one is chosen, stands beside it.
     """
     if "shown_models" not in st.session_state:  # no bar, as in a fragment
         return
-    names, above, aside = st.session_state.shown_models
-    tuned = f" ({readable(chosen())}, fine-tuned)" if name != chosen() and origin(name) == chosen() else ""
-    names.update({name: f"**{readable(name)}**{tuned}"})
+    names, place = st.session_state.shown_models
+    names.update({name: f"**{readable(name)}**"})
     versus = st.session_state.get("versus") or NOTHING
     beside = "" if versus == NOTHING or not compared else f", compared with **{readable(versus)}**"
-    above.caption(f"Model: {' and '.join(names.values())}{beside}")
-    if list(names) != [chosen()]:
-        aside.caption(f"On this page: {' and '.join(names.values())}", help=WHY_ANOTHER)
+    help = None if list(names) == [chosen()] else WHY_ANOTHER
+    place.caption(f"Model: {' and '.join(names.values())}{beside}", help=help)
 
 
 def beside(task: str) -> Loaded | None:

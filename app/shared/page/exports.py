@@ -24,20 +24,20 @@ def exports(
     `page` is the HTML of a view that is more than its chart.
     """
     with st.container(horizontal=True, gap="medium", key=f"tools {name}"):
-        with st.popover("Table", icon=":material/table:", type="tertiary"):
+        with st.popover("Share", icon=":material/share:", type="tertiary"):
+            show_link_later(st.container())
+            if chart is not None:
+                with st.container(horizontal=True, gap="medium"):
+                    offer(name, "png", "image/png", partial(written, png, chart))
+                    offer(name, "svg", "image/svg+xml", partial(written, svg, chart))
+                    offer(name, "html", "text/html", page.encode if page else partial(written, web_page, chart, name))
+        with st.popover("Data and code", icon=":material/table:", type="tertiary"):
             st.dataframe(table.head(ROWS_SHOWN), hide_index=True, height="auto" if len(table) < 10 else 320)
             if len(table) > ROWS_SHOWN:
                 st.caption(f"Only the first {ROWS_SHOWN:,} of {len(table):,} rows are shown. The CSV file has all.")
-        offer(name, "csv", "text/csv", lambda: table.to_csv(index=False).encode())
-        if chart is not None:
-            offer(name, "png", "image/png", partial(written, png, chart))
-            offer(name, "svg", "image/svg+xml", partial(written, svg, chart))
-            offer(name, "html", "text/html", page.encode if page else partial(written, web_page, chart, name))
-        with st.popover("Code", icon=":material/code:", type="tertiary"):
+            offer(name, "csv", "text/csv", lambda: table.to_csv(index=False).encode())
             st.caption("This code draws the same in a notebook or script:")
             st.code(code, language="python", wrap_lines=True)
-        with st.popover("Link", icon=":material/link:", type="tertiary"):
-            show_link_later(st.container())
 
 
 def written(write: Callable[..., bytes], chart: TopLevelMixin, *details: str) -> bytes:

@@ -6,14 +6,22 @@ from contextlib import contextmanager
 from threading import Event
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 STYLE = """<style>
-[data-testid="stMainBlockContainer"] { max-width: 1180px; padding: 1.8rem 3rem 5rem; }
+[data-testid="stMainBlockContainer"] { max-width: 1180px; padding: 4.4rem 3rem 5rem; }
 [data-testid="stMainBlockContainer"] [data-testid="stVerticalBlock"] { gap: .7rem; }
 [data-testid="stMainBlockContainer"] h1 { font-size: 1.8rem; padding: 0 0 .3rem; }
-[data-testid="stHeader"] { background: none; }
-[data-testid="stHeader"], [data-testid="stHeader"] * { pointer-events: none; }
-[data-testid="stHeader"] :is(button, button *) { pointer-events: auto; }
+[data-testid="stHeader"] { border-bottom: 1px solid rgba(128, 128, 128, .25); }
+[data-testid="stTopNav"] { max-width: calc(100vw - 33rem); }
+.st-key-bar {  /* stands in the header, beside the pages */
+  position: fixed; top: .65rem; right: 4.6rem; z-index: 999991; width: auto; max-width: 27rem;
+}
+.st-key-bar, .st-key-model-bar { flex-wrap: nowrap; min-width: 0; }
+.st-key-bar > * { flex: none; max-width: none; }
+.st-key-bar > :has(.st-key-model-bar) { flex: 0 1 auto; }
+.st-key-model-bar > :first-child { flex: 0 1 auto; min-width: 0; }
+.st-key-model-bar p { white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
 .st-key-example_choice [data-testid="stButtonGroup"] { display: flex; align-items: center; gap: .8rem; }
 .st-key-example_choice [data-testid="stWidgetLabel"] { flex: none; }
 .st-key-example_choice [data-testid="stButtonGroup"] > :last-child { min-width: 0; }
@@ -30,12 +38,8 @@ STYLE = """<style>
   display: none;  /* it lies on what stands above a chart, and each view has a toolbar of its own */
 }
 [data-testid="stPopoverBody"]:has([data-testid="stDataFrame"]) { width: min(46rem, 94vw); }
-.st-key-present { align-self: flex-end; width: auto; margin: -1.1rem 0 -1.1rem; z-index: 10; }
+[data-testid="stPopoverBody"]:has(.st-key-models) { width: min(25rem, 94vw); }
 .st-key-world p { text-align: start; }
-@media (min-width: 641px) {
-  .st-key-shown:has(p) { margin-bottom: -2.6rem; translate: 0 .6rem; }
-  .st-key-shown p { max-width: none; text-align: end; }
-}
 .st-key-story { background: #edf4fa; padding: .6rem 1rem; }
 .st-key-story p { font-size: .88rem; line-height: 1.4; max-width: none; }
 :has(.st-key-story) :is(.st-key-lead, .st-key-intro) { display: none; }
@@ -44,9 +48,10 @@ a.way { color: inherit; border: 1px solid rgba(128, 128, 128, .5); border-radius
   font-size: .88rem; text-decoration: none; white-space: nowrap; }
 a.way:is(:hover, :focus) { border-color: #0072B2; }
 @media (max-width: 640px) {
-  [data-testid="stMainBlockContainer"] { padding: 3.2rem 1rem 4rem; }
+  [data-testid="stMainBlockContainer"] { padding: 4.2rem 1rem 4rem; }
+  .st-key-bar { max-width: calc(100vw - 6.6rem); right: 3.2rem; }
+  .st-key-present { display: none; }
   [data-testid="stMainBlockContainer"] h1 { font-size: 1.5rem; }
-  .st-key-present { margin-bottom: -.3rem; }
   [data-testid="stColumn"]:not(:has([data-testid="stElementContainer"])) { display: none; }
   .st-key-lead, :has(> .st-key-lead) { order: 1; }
   .st-key-example_choice [data-testid="stButtonGroup"] > :last-child { flex-wrap: nowrap; overflow-x: auto; }
@@ -66,11 +71,13 @@ DARK = """<style>
 .st-key-story { background: #16222b !important; }
 </style>"""
 
-# Large type and no side bar, for a projector.
+# Large type and no header, for a projector.
 PRESENTED = """<style>
-[data-testid=stSidebar], [data-testid=stExpandSidebarButton] { display: none; }
 @media (min-width: 641px) {
-  [data-testid=stMainBlockContainer] { zoom: 1.3; padding-bottom: 2rem; }
+  [data-testid=stHeader] { visibility: hidden; }
+  .st-key-bar { top: .2rem; right: .6rem; }
+  .st-key-model-bar { display: none; }
+  [data-testid=stMainBlockContainer] { zoom: 1.3; padding-top: 1rem; padding-bottom: 2rem; }
   /* Streamlit draws a chart as wide as it measures its place, which is zoomed: narrow that, and stretch the chart. */
   :has(> [data-testid=stVegaLiteChart].fit-x) { width: calc(100% / 1.3) !important; }
   [data-testid=stVegaLiteChart].fit-x svg { width: 130% !important; max-width: none !important; height: auto; }
@@ -87,12 +94,11 @@ PRESENTED = """<style>
   :has(.st-key-story) .st-key-two { display: none; }
   :has(.st-key-story) [data-testid=stColumn] { min-width: 8rem; }
   .st-key-story [data-testid=stColumn] { min-width: 100% !important; }
-  :has(.st-key-story) .st-key-present { margin: 0 1.6rem -1.8rem; }
   :has(.st-key-story) h1 { font-size: 1rem !important; }
   :has(.st-key-story) textarea { field-sizing: content; height: auto !important; min-height: 0; }
   :has(.st-key-story) :is([data-testid=stTextArea], [data-testid=stTextInput]) label { display: none; }
 }
-.st-key-shown, .st-key-lead, [class*=st-key-tools-] { display: none; }
+.st-key-lead, [class*=st-key-tools-] { display: none; }
 :has(.st-key-story) .st-key-example_choice { display: none; }
 </style>"""
 
@@ -112,7 +118,7 @@ if (!window.stepsOfPresenter) {
     if (hidden) return hidden.click();
     if (document.querySelector(".st-key-story"))
       return all(".st-key-story a.way").find((link) => link.text.includes(way > 0 ? "Next" : "Previous"))?.click();
-    const pages = all("[data-testid=stSidebarNavLink]");
+    const pages = all("[data-testid=stTopNavLink]");
     pages[pages.findIndex((page) => page.hasAttribute("aria-current")) + way]?.click();
   });
 }
@@ -139,13 +145,17 @@ if (!window.entriesOfVisitor) {
 READY = Event()  # set once a visitor has seen a whole page
 
 
-def show() -> None:
-    """Give the page its looks, and its history in the browser."""
+def show() -> DeltaGenerator:
+    """Give the page its looks, and its history in the browser. Returns where the model stands, in the header."""
     dark = DARK if st.context.theme.type == "dark" else ""
     large = PRESENTED if presented() else ""
     st.html(STYLE + dark + large + HISTORY + STEPS, unsafe_allow_javascript=True)
-    help = "Large type and no side bar. The arrow keys step through a story, or else through the pages."
-    st.toggle("Present", key="present", bind="query-params", persist_state="session", help=help)
+    help = "Large type and no menus. The arrow keys step through a story, or else through the pages."
+    row = dict(horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="small")
+    with st.container(**row, key="bar"):
+        place = st.container(**row, key="model-bar", width="content")
+        st.toggle("Present", key="present", bind="query-params", persist_state="session", help=help)
+    return place
 
 
 def presented() -> bool:

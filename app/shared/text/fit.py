@@ -73,7 +73,7 @@ def learned(task: str, loaded: models.Loaded) -> str:
     """Return what a bundled model learned from, and how often it is right on texts of that kind."""
     name = f"**{models.readable(loaded.name)}**"
     if loaded.source not in LEARNED:
-        return f"{name} knows less of texts unlike those it has read (the bar names them), such as news."
+        return f"{name} knows less of texts unlike those it has read (*Change* names them), such as news."
     share = measure(loaded.folder, SHARE_RIGHT.get(task, ""))
     right = "" if share is None else f"; of new ones of that kind it gets {percent(share)} right"
     return f"{name} learned from {LEARNED[loaded.source]}{right}."

@@ -78,12 +78,13 @@ def choose(loaded: models.Loaded) -> Choices:
     """Show the fields for the choices that all parts of the page share."""
     learned = [one for one in (loaded, models.beside("encoder")) if one and not one.random]
     own = next(filter(None, (own_pooling(Path(one.folder)) for one in learned)), None)  # of a sentence encoder
-    left, middle, right = st.columns([5 if own else 3, 3, 3], gap="medium")  # its own is a fourth choice
-    pooling = choose_pooling(left, own)
-    names = METHODS.__getitem__
-    method = state.one_of("2-D projection", METHODS, "meaning_method", middle, format_func=names, help=METHOD_HELP)
+    left, right = st.columns([3, 1], gap="medium", vertical_alignment="bottom")
     last = loaded.model.config.num_hidden_layers
-    layer = right.slider("Layer (0: embeddings)", 0, last, last, key=f"meaning_layer{last}", bind="query-params")
+    layer = left.slider("Layer (0: embeddings)", 0, last, last, key=f"meaning_layer{last}", bind="query-params")
+    with right.popover("Vector and projection", icon=":material/tune:"):
+        pooling = choose_pooling(st, own)
+        names = METHODS.__getitem__
+        method = state.one_of("2-D projection", METHODS, "meaning_method", format_func=names, help=METHOD_HELP)
     return Choices(pooling, method, layer)
 
 
@@ -99,14 +100,15 @@ def choose_pooling(place, own: OwnPooling | None) -> Pooling | OwnPooling:
     return own if own and chosen == OWN else chosen
 
 
-def shown_models(loaded: models.Loaded) -> list[models.Loaded]:
+def shown_models(loaded: models.Loaded, opinions: bool) -> list[models.Loaded]:
     """Return the chosen model, the one to compare with, and random weights.
 
-    Without one to compare with, a bundled model stands beside one fine-tuned from it, and the other way round.
+    Of opinions, without one to compare with, a bundled model stands beside the one fine-tuned from it to tell them
+    apart, and a fine-tuned one beside its base.
     """
     base, second = origin(loaded.source), models.beside("encoder")
     partner = specialist("text label", base) if loaded.source.partition("/step-")[0] == base else base
-    if second is None and partner in bundled_models():
+    if second is None and opinions and partner in bundled_models():
         second = models.open_model("encoder", partner)
     chosen = [loaded, *([] if second is None or second.random else [second]), models.control_of(loaded)]
     return list({model.stamp: model for model in chosen}.values())
@@ -115,7 +117,7 @@ def shown_models(loaded: models.Loaded) -> list[models.Loaded]:
 def clouds(loaded: models.Loaded, texts: TextSet, choices: Choices) -> list[Cloud]:
     """Return the same texts in each model. If the visitor stops one, all show only the texts that it read."""
     found = []
-    for model in shown_models(loaded):
+    for model in shown_models(loaded, texts.opinions):
         found.append(cloud_of(model, texts, choices))
         texts = found[-1].texts
     return [replace(one, texts=texts, vectors=one.vectors[:, : len(texts.all_texts)]) for one in found]

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import altair as alt
 import streamlit as st
 
+from app.shared.model import models
 from app.shared.page import layout
 from app.shared.page.cell import Name
 from app.shared.page.exports import exports
@@ -28,50 +29,46 @@ WHY_NOT = (
     "sentence too. Fine-tuning, or the pooling that a sentence encoder was trained with, can change that."
 )
 
+GUESSING = "always guessing one label"
 Measured = Sequence[Sequence[LayerMeasures]]  # by model, then by layer
 
 
 def show_verdict(clouds: Sequence[Cloud], measured: Measured) -> None:
-    """Say for each model at which layers the labels separate."""
-    found = [[layer.neighbours for layer in layers if layer.neighbours] for layers in measured]
+    """Say at the drawn layer how often neighbours name the label, beside both controls."""
+    found = by_neighbours(measured)
     if any(len(layers) < len(all_layers) for layers, all_layers in zip(found, measured, strict=True)):
-        text = "Give at least two labels with four texts each to see where they separate."
+        text = "Give at least two labels with four texts each to see whether they lie apart."
         st.info(text, icon=":material/label:")
         return
-    labels = sorted(set(clouds[0].texts.labels))
-    named = " and ".join(f"*{plain(label)}*" for label in labels)
-    st.subheader(f"Where do {named if len(labels) == 2 else f'the {len(labels)} labels'} separate?", anchor=False)
-    lines = []
-    for cloud, layers in zip(clouds, found, strict=True):
-        apart = spelled([number for number, layer in enumerate(layers) if layer.separates])
-        here = f"layer {cloud.layer}, drawn above: {percent(layers[cloud.layer].accuracy)}"
-        lines.append(f"- In **{plain(cloud.loaded.name)}** at **{apart}** ({here}).")
-    st.markdown("\n".join(lines))
-    st.caption(
-        "In brackets: how often a vote of the five nearest texts names a text's label. Always guessing the commonest "
-        f"label is right in {percent(found[0][0].chance)}. Labels count as separate if the vote comes at least half of "
-        "the way from there to 100%."
-    )
+    st.subheader("Do texts with one label lie together?", anchor=False)
+    here = [(cloud, layers[cloud.layer]) for cloud, layers in zip(clouds, found, strict=True)]
+    rows = [(cloud.loaded.name, one.accuracy) for cloud, one in here] + [(GUESSING, here[0][1].chance)]
+    with st.container(horizontal=True, gap="large"):
+        for name, share in rows:
+            st.metric(models.readable(name), percent(share), width="content")
+    st.caption("How often a vote of the five nearest texts, in all dimensions, names a text's label.")
     if clouds[-1].loaded.random and clouds[1:]:
         st.markdown(against_controls(clouds, found))
     caution(clouds, found)
+
+
+def by_neighbours(measured: Measured) -> list[list[Neighbours]]:
+    return [[layer.neighbours for layer in layers if layer.neighbours] for layers in measured]
 
 
 def against_controls(clouds: Sequence[Cloud], found: Sequence[Sequence[Neighbours]]) -> str:
     """Say at the drawn layer which models beat both controls, and why the others may not: random weights, which stand
     last, and always guessing the commonest label."""
     control, parts, behind = found[-1][clouds[-1].layer], [], False
-    guessing = (control.chance, "always guessing one label")
-    best, which = max((control.accuracy, "random weights"), guessing, key=lambda one: one[0])
+    best, which = max((control.accuracy, "random weights"), (control.chance, GUESSING), key=lambda one: one[0])
     for cloud, layers in zip(clouds[:-1], found[:-1], strict=True):
         here, name = layers[cloud.layer], f"**{plain(cloud.loaded.name)}**"
         gain = here.accuracy - best
         behind |= (no_gain := gain <= max(here.spread, control.spread))
         parts.append(
-            f"{name} names {percent(here.accuracy)} of the labels, not clearly more than {which} ({percent(best)}): "
-            "nothing shows that this picture was learned"
+            f"{name} is not clearly better than {which}: nothing shows that this picture was learned"
             if no_gain
-            else f"{name} names {100 * gain:.0f} points more than {which} ({percent(best)}): learned"
+            else f"{name} is {100 * gain:.0f} points better than {which}: that much was **learned**"
         )
     return f"{'; '.join(parts)}.{WHY_NOT if behind else ''}"
 
@@ -89,6 +86,17 @@ def caution(clouds: Sequence[Cloud], found: Sequence[Sequence[Neighbours]]) -> N
         )
 
 
+def apart(clouds: Sequence[Cloud], found: Sequence[Sequence[Neighbours]]) -> str:
+    """Say for each model at which layers the labels lie apart, if there are labels."""
+    if not all(found):
+        return ""
+    parts = [
+        f"in **{plain(cloud.loaded.name)}** at **{spelled([n for n, layer in enumerate(layers) if layer.separates])}**"
+        for cloud, layers in zip(clouds, found, strict=True)
+    ]
+    return f"The labels lie apart {', '.join(parts)} (the vote comes at least half of the way from a guess to 100%). "
+
+
 def spelled(layers: Sequence[int]) -> str:
     """Return [] as "no layer", [3] as "layer 3", [1, 2, 3] as "layers 1 to 3", [0, 2] as "layers 0 and 2"."""
     if not layers:
@@ -101,9 +109,9 @@ def spelled(layers: Sequence[int]) -> str:
 
 
 def show_layers(clouds: Sequence[Cloud], measured: Measured) -> None:
-    """Draw each measure against the layers, a line for each model."""
+    """Say at which layers the labels lie apart, and draw each measure against the layers, a line for each model."""
     st.subheader("Layer by layer", anchor=False)
-    st.markdown("Measured in all dimensions. What random weights show as well was not learned.")
+    st.markdown(f"{apart(clouds, by_neighbours(measured))}What random weights show as well was not learned.")
     named = {cloud.loaded.name: layers for cloud, layers in zip(clouds, measured, strict=True)}
     table = measure_table(named)
     chance = guess.chance if (guess := measured[0][0].neighbours) else None

@@ -52,9 +52,9 @@ def show(clouds: Sequence[Cloud]) -> None:
     show_yours(clouds)
     st.subheader("One text and its nearest texts", anchor=False)
     number = choose(first.texts)
-    if number is None:
+    if number is None and not first.texts.yours:
         return
-    index = number - 1
+    index = len(first.texts.texts) if number is None else number - 1  # the first of the visitor's own sentences
     label, text = first.texts.all_labels[index], short(first.texts.all_texts[index])
     st.markdown(f"> **{plain(label)}**: {plain(text)}")
     for cloud in layout.in_columns(clouds):

@@ -32,9 +32,8 @@ def show() -> None:
 
 layout.heading(
     "Meaning",
-    "BERT turns a text into a vector: that of its [CLS] token, or the mean over its tokens. Each point is the vector "
-    "of one text, projected to two dimensions. Do texts of similar meaning lie close together, and from which layer "
-    "on?",
+    "BERT turns each text into a vector, here a point. Do texts that mean alike lie close together, and was that "
+    "learned?",
 )
 with layout.box():
     show()

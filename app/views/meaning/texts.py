@@ -8,12 +8,13 @@ from itertools import islice
 
 import streamlit as st
 
+from app.shared.model import models
 from app.shared.page import state
 from app.shared.page.cell import Cell, Name
 from app.shared.page.markdown import plain
 from app.shared.text import columns
 from app.shared.text.columns import KEPT_FILES
-from app.shared.text.texts import OPINIONS, REVIEWS, SUBJECTS, TOPICS, chosen
+from app.shared.text.texts import OPINIONS, REVIEWS, SUBJECTS, TOPICS, chosen, offered
 from bertlab.corpora import storyworld
 from bertlab.corpora.labelled.columns import Columns
 from bertlab.corpora.labelled.tabular import ReadOptions, film_reviews, read_table, reviews_by_subject, text_examples
@@ -56,6 +57,7 @@ class TextSet:
     labels: tuple[str, ...]
     code: Cell
     yours: tuple[str, ...] = ()
+    opinions: bool = False  # the labels are praise and blame
 
     @property
     def all_texts(self) -> tuple[str, ...]:
@@ -86,7 +88,7 @@ def choose() -> TextSet | None:
     if found is None:
         return None
     texts, labels, code = found
-    return TextSet(tuple(texts), tuple(labels), code, tuple(added()))
+    return TextSet(tuple(texts), tuple(labels), code, tuple(added()), source in (REVIEWS, OPINIONS))
 
 
 def bundled_texts(source: str) -> tuple[Sequence[str], Sequence[str], Cell]:
@@ -188,11 +190,20 @@ def file_texts(file_id: str, name: str, _content: bytes, found: Columns) -> tupl
 
 
 def added() -> list[str]:
-    """Return the visitor's own sentences, which stars mark in the pictures."""
-    with st.expander("Add sentences of your own", icon=":material/star:"):
-        label = "One a line; stars mark them in the pictures"
-        typed = state.linked_text(st.text_area, label, "meaning_yours", placeholder="Nobody found the soup bad.")
-        lines = [line.strip() for line in typed.splitlines() if line.strip()]
-        if len(lines) > MOST_YOURS:
-            st.warning(f"Only the first {MOST_YOURS} of {len(lines)} are added.", icon=":material/content_cut:")
+    """Return the visitor's own sentences, which stars mark in the pictures. At first it is the text of other pages."""
+    carry()
+    label, help = "Your sentence: where does it land?", f"Up to {MOST_YOURS}, one a line. Stars mark them."
+    example = "The soup was cold, and the waiter forgot our drinks."
+    typed = state.linked_text(st.text_area, label, "meaning_yours", placeholder=example, height=68, help=help)
+    lines = [line.strip() for line in typed.splitlines() if line.strip()]
+    if len(lines) > MOST_YOURS:
+        st.warning(f"Only the first {MOST_YOURS} of {len(lines)} are added.", icon=":material/content_cut:")
     return lines[:MOST_YOURS]
+
+
+def carry() -> None:
+    """Bring along a text that the visitor wrote on another page, once, unless other sentences are in the field."""
+    text, before = st.session_state.get("text", ""), st.session_state.get("carried", "")
+    own = "" if text in offered(models.chosen()) else " ".join(text.split())
+    if own not in ("", before) and st.session_state.get("meaning_yours", "") in ("", before):
+        st.session_state.carried = st.session_state.meaning_yours = own

@@ -50,7 +50,7 @@ def frames_of(film: Callable, loaded: models.Loaded, moments: Sequence[Moment], 
 
 def show_tiles(tiles: Sequence[TopLevelMixin], frames: Sequence, what: str) -> None:
     """Show one small picture of `what` for each frame."""
-    with st.container(horizontal=True, gap="medium"):
+    with st.container(horizontal=True, gap="small"):
         for frame, tile in zip(frames, tiles, strict=True):
             layout.show_chart(unfitted(tile), f"{what} after {frame.step:,} steps", width="content")
 

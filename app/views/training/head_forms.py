@@ -81,7 +81,7 @@ def choose_head(order: list[tuple[int, int]], shares: Tensor) -> tuple[int, int]
         linked = state.link_value("film_head")  # not bound: Streamlit would put the whole label into the link
         st.session_state.film_head = linked if linked in names else names[0]
     options = dict(format_func=label, key="film_head", width=460, persist_state="session")
-    chosen = st.selectbox("Head (those that changed most come first)", names, **options)
+    chosen = st.selectbox("Head (first those that lead to words, by how much they changed)", names, **options)
     state.share("film_head", chosen)
     return order[names.index(chosen)]
 

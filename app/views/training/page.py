@@ -39,7 +39,7 @@ NOT_LINKED = ("stories", "training")
 
 
 def choose_run(place) -> str:
-    """Ask for the model of the bar, another bundled one, a folder under runs/, or any folder typed by hand."""
+    """Ask for the model of the header, another bundled one, a folder under runs/, or any folder typed by hand."""
     chosen = place.selectbox(
         "Training run",
         [CHOSEN, *bundled_models(), *gate.runs()],
@@ -53,7 +53,7 @@ def choose_run(place) -> str:
 
 
 def choose_moment(place, run: TrainingRun) -> Moment:
-    """Ask for the snapshot that all pages show; this slider and that of the model bar stay the same."""
+    """Ask for the snapshot that all pages show; this slider and that of the dialog stay the same."""
     moments = {str(moment.step): moment for moment in run.moments}
     current = next((m for m in run.moments if m.source == models.chosen()), run.moments[-1])
     st.session_state.training_step = str(current.step)
@@ -69,7 +69,7 @@ def choose_moment(place, run: TrainingRun) -> Moment:
 
 
 def show_everywhere(run: TrainingRun) -> None:
-    """Set the model bar, and so every page, to the chosen step of the run."""
+    """Set the model of the header, and so of every page, to the chosen step of the run."""
     moment = next(moment for moment in run.moments if str(moment.step) == st.session_state.training_step)
     if run.name != st.session_state.opened_model:
         uploads.set_aside()
@@ -82,7 +82,7 @@ def show_everywhere(run: TrainingRun) -> None:
 
 
 def show_links(run: TrainingRun, moment: Moment) -> None:
-    """Link to the pages that can show the chosen step. A run outside the model bar first gets a button for that."""
+    """Link to the pages that can show the chosen step. A run that is not that model first gets a button for that."""
     if moment.source != models.chosen():
         text = f"Show step {moment.step:,} on all pages"
         st.button(text, icon=":material/open_in_new:", on_click=show_everywhere, args=[run])

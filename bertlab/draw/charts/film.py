@@ -16,7 +16,7 @@ from bertlab.explain.kept_film import KeptFilm
 from bertlab.explain.snapshots import AnswerFrame, CloudFrame, HeadFrame, WordFrame
 from bertlab.tokenizer import Tokenizer
 
-SIDE, ACROSS = 150, 4  # pixels of a small picture; pictures in a row of a file
+SIDE, ACROSS = 120, 4  # pixels of a small picture; pictures in a row of a file
 _BARE = dict(labels=False, ticks=False, domain=False, grid=False)
 
 

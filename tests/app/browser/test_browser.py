@@ -1,5 +1,6 @@
 """The explorer in a real browser: nothing leaves this machine, and what is clicked changes."""
 
+import itertools
 import re
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from benchmarks.explorer.browser import PAGES
 from bertlab import BertConfig, BertForQuestionAnswering, Tokenizer
 
 pytestmark = pytest.mark.browser
+BAR = ".st-key-model-bar"
 WIDE = [
     ("attention", "?attention_tab=Is+it+an+explanation%3F"),
     ("tasks", "?tasks_tab=Answers&spans_tab=Starts+and+ends"),
@@ -27,11 +29,35 @@ def test_page_asks_nobody_and_fits_a_phone(tab, server, page):
     assert overflow(tab) == 0
 
 
-def test_on_a_phone_the_models_name_stands_below_the_switch(tab, server):
-    tab.set_viewport_size({"width": 390, "height": 900})
+@pytest.mark.parametrize("width", [390, 800, 1280])
+def test_pages_and_model_stand_beside_each_other_in_the_header(tab, server, width):
+    tab.set_viewport_size({"width": width, "height": 900})
     show(tab, server, "tasks")
-    switch, name = (tab.locator(part).bounding_box() for part in (".st-key-present", ".st-key-shown p"))
-    assert switch["y"] + switch["height"] <= name["y"], (switch, name)
+    pages = "[data-testid=stExpandSidebarButton]" if width == 390 else "[data-testid=stTopNav]"
+    parts = (
+        pages,
+        ".st-key-model-bar [data-testid=stCaptionContainer] p",
+        ".st-key-bar [data-testid=stPopover]",
+        ".st-key-present",
+    )
+    shown = [part for part in map(tab.locator, parts) if part.is_visible()]
+    places = [part.bounding_box() for part in shown]
+    assert len(places) == (3 if width == 390 else 4)
+    for left, right in itertools.pairwise(places):
+        assert left["x"] + left["width"] <= right["x"] + 1, places
+    assert all(place["y"] + place["height"] <= 60 for place in places), places
+
+
+def test_the_dialog_of_the_model_stays_open_and_changes_what_is_seen(tab, server):
+    show(tab, server, "attention")
+    tab.get_by_role("button", name="Change").click()
+    tab.get_by_role("combobox", name="Bundled model").click()
+    tab.get_by_role("option", name="storyworld-tiny", exact=True).click()
+    tab.get_by_text("Model: storyworld-tiny").wait_for()
+    settle(tab)
+    tab.get_by_text("4 layers of 4 heads").wait_for()
+    assert tab.locator(".thumb").count() == 16
+    unharmed(tab)
 
 
 def test_script_in_a_text_stays_text(tab, server):
@@ -85,7 +111,8 @@ def test_ask_where_a_label_came_from(tab, server):
 
 def test_downloads(tab, server):
     show(tab, server, "play")
-    for name, start in (("CSV", b"text,rank"), ("PNG", b"\x89PNG")):
+    for menu, name, start in (("Data and code", "CSV", b"text,rank"), ("Share", "PNG", b"\x89PNG")):
+        tab.get_by_role("button", name=menu).first.click()
         with tab.expect_download() as download:
             tab.get_by_role("button", name=name, exact=True).first.click()
         assert download.value.path().read_bytes().startswith(start)
@@ -96,6 +123,7 @@ def test_an_html_file_shows_what_the_page_shows_without_a_server(tab, new_tab, s
     show(tab, server, "tasks", "?model=english-sentiment&text=Not+<b>bad</b>+</script>at+all.")
     chart = tab.locator("[data-testid=stVegaLiteChart] svg").first
     chart.wait_for(state="attached")
+    tab.get_by_role("button", name="Share").first.click()
     with tab.expect_download() as download:
         tab.get_by_role("button", name="HTML", exact=True).first.click()
     file = tmp_path / "opinion.html"
@@ -184,7 +212,7 @@ def test_a_link_to_labels_opens_what_was_seen(tab, new_tab, server):
     tab.locator("[data-testid=stButtonGroup]").last.get_by_text("Ashford", exact=True).click()
     tab.wait_for_url("**word=4*")
     settle(tab)
-    tab.get_by_role("button", name="Link", exact=True).last.click()
+    tab.get_by_role("button", name="Share").last.click()
     link = tab.locator("[data-testid=stCode]", has_text="http://").last.inner_text().strip()
     other = new_tab()
     other.goto(link)

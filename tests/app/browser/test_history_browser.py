@@ -7,7 +7,7 @@ pytestmark = pytest.mark.browser
 CHIPS = "[data-testid=stButtonGroup] button"
 DEEDS = {  # page: what is opened, and what is pressed there
     "attention": ("", lambda tab: tab.get_by_label("layer 2, head 3").first),
-    "meaning": ("?meaning_set=my+own+lines", lambda tab: tab.get_by_role("radio", name="mean")),
+    "meaning": ("?meaning_set=my+own+lines", lambda tab: tab.get_by_role("radio", name="subjects")),
     "tasks": (
         "?model=storyworld-tiny&tasks_tab=Names&text=Rex+met+Ruth.",
         lambda tab: tab.locator(CHIPS, has_text="met").last,

@@ -1,4 +1,4 @@
-"""A presentation: large type, no side bar, and keys that step through a story or the pages."""
+"""A presentation: large type, no header, and keys that step through a story or the pages."""
 
 import pytest
 from browsing import settle, show, unharmed
@@ -7,18 +7,18 @@ pytestmark = pytest.mark.browser
 STORY = "?model=english-sentiment&text=The+film+was+good.&two=true&other=The+film+was+not+good.&story=04-negation/1"
 
 
-def test_keys_step_through_the_pages_without_a_side_bar(tab, server):
+def test_keys_step_through_the_pages_without_a_header(tab, server):
     show(tab, server, "play")
-    side = tab.locator("[data-testid=stSidebar]")
+    head = tab.locator("[data-testid=stTopNav]")
     size = tab.get_by_role("heading", level=1).bounding_box()["height"]
-    assert side.is_visible()
+    assert head.is_visible()
     tab.locator(".st-key-present label").click()
-    side.wait_for(state="hidden")
+    head.wait_for(state="hidden")
     assert "present=true" in tab.url and tab.get_by_role("heading", level=1).bounding_box()["height"] > 1.2 * size
     tab.locator("body").press("PageDown")
     tab.get_by_role("heading", name="Attention", exact=True).wait_for()
     settle(tab)
-    assert side.is_hidden()
+    assert head.is_hidden()
     tab.get_by_label("Your text").first.press("ArrowLeft")  # the caret moves, not the page
     tab.locator("h1").click()
     tab.keyboard.press("ArrowLeft")

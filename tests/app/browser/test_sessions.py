@@ -32,8 +32,9 @@ def surprisals(run: str, text: str) -> tuple[str, pd.DataFrame]:
 
 
 def csv_of(tab) -> pd.DataFrame:
+    tab.get_by_role("button", name="Data and code").last.click()  # of the view on request
     with tab.expect_download() as download:
-        tab.get_by_role("button", name="CSV", exact=True).last.click()  # of the view on request
+        tab.get_by_role("button", name="CSV", exact=True).click()
     return pd.read_csv(StringIO(download.value.path().read_text()), keep_default_na=False)
 
 

@@ -10,13 +10,14 @@ pytestmark = pytest.mark.browser
 
 
 def upload(tab, file: Path) -> None:
-    tab.locator("[data-testid=stSidebar] input[type=file]").set_input_files(file)
+    tab.locator("input[type=file]").set_input_files(file)
 
 
 def test_an_uploaded_zip_is_shown_and_a_bad_one_leaves_it(tab, server, folders, tmp_path):
     shutil.make_archive(str(tmp_path / "mine"), "zip", folders["pretrained"])
     (tmp_path / "bad.zip").write_bytes(b"PK no zip")
     show(tab, server, "attention")
+    tab.get_by_role("button", name="Change").click()
     tab.get_by_text("or upload one").click()
     upload(tab, tmp_path / "bad.zip")
     tab.get_by_text("bad.zip: not a readable zip").wait_for()

@@ -7,7 +7,7 @@ import pages
 import pytest
 import streamlit
 import torch
-from pages import cells, fine, run, said
+from pages import cells, fine, run, said, tables
 from streamlit.testing.v1 import AppTest
 
 from app.shared.model import models
@@ -48,7 +48,7 @@ def test_the_answer_is_that_of_the_library(folders):
     app = opened(folder=folders["reader"], question=QUESTION, text=PASSAGE)
     found = answer(*read(folders["reader"]), QUESTION, PASSAGE)
     assert app.metric[0].value == (found.best.text or "no answer")
-    table = app.dataframe[0].value
+    table = tables(app)[0]
     assert list(table["score"]) == pytest.approx([span.score for span in found.spans], abs=1e-4)
     assert f"{found.no_answer_score:+.1f}".replace("-", "−") in said(app)
 

@@ -2,7 +2,7 @@
 
 import pages
 import pytest
-from pages import LONGEST, boxes, cells, fine, run, said
+from pages import LONGEST, boxes, cells, fine, run, said, tables
 from streamlit.testing.v1 import AppTest
 
 from bertlab import BertForPreTraining, Tokenizer
@@ -46,8 +46,8 @@ def test_two_models_and_random_weights(folders):
     app = opened("Switch heads off", folder=folders["pretrained"], text=TEXT, versus="storyworld-tiny", follow="was")
     assert fine(app), said(app)
     models = ["storyworld-tiny", "random weights", "pretrained"]
-    assert set(app.main.dataframe[0].value["model"]) == set(models)
-    assert set(app.main.dataframe[0].value[lambda t: t["model"] == "storyworld-tiny"]["layer"]) == {1, 2, 3, 4}
+    assert set(tables(app)[0]["model"]) == set(models)
+    assert set(tables(app)[0][lambda t: t["model"] == "storyworld-tiny"]["layer"]) == {1, 2, 3, 4}
     other = opened("Switch heads off", folder=folders["pretrained"], text=TEXT, versus="storyworld-tiny", follow="##g")
     assert fine(other) and ("has no token" in said(other)) != ("##g" in storyworld_vocabulary())
 
@@ -61,7 +61,7 @@ def test_the_cell_shows_both_models(tab, found, folders):
     drawn = picture.to_dict()["hconcat"]
     assert len(drawn if found == "change" else drawn[1]["vconcat"]) == 3
     if found == "change":
-        shown = app.main.dataframe[0].value.set_index("model").loc["storyworld-tiny", "change"]
+        shown = tables(app)[0].set_index("model").loc["storyworld-tiny", "change"]
         computed = [change for row in names["found_2"] for change in row]
         assert list(shown) == pytest.approx(computed, abs=1e-4)
 
@@ -87,7 +87,7 @@ def test_the_head_that_matters_most_is_off_at_first(folders):
     worst = min(changes, key=changes.get)
     assert app.multiselect(key="off").value == [worst]
     assert f"{changes[worst]:+.2f} nats".replace("-", "−").replace(" nats", "") in said(app)
-    table = app.main.dataframe[0].value
+    table = tables(app)[0]
     assert list(table["change"][: len(changes)]) == pytest.approx(list(changes.values()), abs=1e-5)
     assert set(table["model"]) == {"pretrained", "random weights"}
 

@@ -1,7 +1,7 @@
 """Long work on the page of embeddings: measures with a bar and a Stop, and files that are read once."""
 
 import streamlit
-from pages import fine, said
+from pages import fine, said, tables
 from test_meaning_page import CSV, page, shown, with_file
 
 from app.shared.page import progress
@@ -20,10 +20,10 @@ def test_measuring_can_be_stopped_and_goes_on(folders, monkeypatch):
     lines = "\n".join(f"{'ab'[i % 2]} | the dog number {i}" for i in range(12))
     app = page(folder=folders["pretrained"], meaning_set="my own lines", lines=lines)
     assert fine(app) and any("Stopped after 2 of 3" in caption.value for caption in app.caption)
-    assert "separate?" not in shown(app) and len(app.main.dataframe[0].value) == 24  # the points are there
+    assert "lie together?" not in shown(app) and len(tables(app)[0]) == 24  # the points are there
     (go_on,) = [button for button in app.button if button.label == "Continue"]
     go_on.click().run()
-    assert fine(app) and "separate?" in shown(app) and "Layer by layer" in shown(app)
+    assert fine(app) and "lie together?" in shown(app) and "Layer by layer" in shown(app)
 
 
 def test_a_file_is_read_once_and_no_further_than_is_shown(folders, monkeypatch):
@@ -36,7 +36,7 @@ def test_a_file_is_read_once_and_no_further_than_is_shown(folders, monkeypatch):
     monkeypatch.setattr(columns, "read_records", counted)
     app = with_file(folders, "a.csv", (CSV + "x,b\n" * 5_000).encode())
     assert fine(app) and "more than 500 rows: only the first 500 are shown" in said(app)
-    assert len(app.main.dataframe[0].value) == 2 * 500  # in the model and in random weights
+    assert len(tables(app)[0]) == 2 * 500  # in the model and in random weights
     first = len(read)
     assert first <= 1 + 501
     app.segmented_control(key="meaning_vector").set_value("mean").run()

@@ -423,8 +423,8 @@ def test_the_sentence_is_computed():
 
 def test_the_left_to_right_model_is_offered_nowhere_else():
     app = opened()
-    assert READER not in app.sidebar.selectbox(key="model").options
-    assert READER not in app.sidebar.selectbox(key="versus").options
+    assert READER not in app.selectbox(key="model").options
+    assert READER not in app.selectbox(key="versus").options
     assert fine(opened(model=READER))  # the first model instead
     told = opened(folder=READER, text=TIRED)
     assert not told.exception and "This is a left-to-right model" in boxes(told)

@@ -4,7 +4,7 @@ import json
 import shutil
 
 import pytest
-from pages import TINY, boxes, fine, opened, said
+from pages import TINY, boxes, fine, opened, said, tables
 
 from app.shared.text.texts import RUTH_HILL
 from bertlab import BertConfig, BertForMaskedLM, BertForPreTraining, Tokenizer
@@ -74,7 +74,7 @@ def test_names_are_found_in_real_english():
     link = {"text": text, "two": "true", "other": f"{text} It was great."}
     assert "In the other version the class" in said(opened("tasks", **link))
     app = opened("tasks", **link, tasks_tab=NAMES)
-    assert fine(app) and "Model: **english-names** (english, fine-tuned)" in said(app)
+    assert fine(app) and "Model: **english-names**" in said(app)
     words = [option for pills in app.main.pills for option in pills.options]
     assert {"Barack", "Obama", "Hawaii"} <= set(words)
 
@@ -169,7 +169,7 @@ def test_doubtful_names_are_marked():
 
 
 def judged(app):
-    return app.main.dataframe[0].value.set_index(["model", "order"])["probability"]
+    return tables(app)[0].set_index(["model", "order"])["probability"]
 
 
 def test_verdicts_on_a_pair():

@@ -8,7 +8,7 @@ from pathlib import Path
 import pages
 import pytest
 import torch
-from pages import TINY, cells, facts, fine, said
+from pages import TINY, cells, facts, fine, said, tables
 from streamlit.testing.v1 import AppTest
 
 from app.shared.text import texts
@@ -206,7 +206,7 @@ def test_each_token_of_the_draw_has_its_loss(mine):
     link = dict(run=mine, next_text="my dog is hairy and likes walks", next_pair="he <b>likes</b> *walks*")
     app = opened(TABS[4], **link, rate="60", seed="7")
     assert fine(app) and app.slider(key="seed").value == 7
-    table = app.main.dataframe[0].value
+    table = tables(app)[0]
     assert list(table[" "]) == [percent(math.exp(-loss)) for loss in table["loss"]]
     assert f"**{table['loss'].mean():.2f} nats**" in said(app)
     _, names = pages.run(cells(app)[0])
