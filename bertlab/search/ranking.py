@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 Ranker = Callable[[str], np.ndarray]  # a question -> how well each unit fits (N,): higher is better
 SHORTLIST = 150  # texts that a model reads for a question
+MEANING = 3.0  # what a cosine counts beside the share of the best score, by tests/search/dev_questions.toml
 
 
 def by_meaning(encoder: TextEncoder, vectors: "Tensor") -> Ranker:
@@ -39,8 +40,9 @@ def by_words(texts: Sequence[str]) -> Ranker:
 
 
 def by_both(words: Ranker, encoder: TextEncoder, texts: Sequence[str]) -> Ranker:
-    """Rank the SHORTLIST texts that fit best by words: by each one's share of the best score, plus its cosine with the
-    question. The others follow by words; those with no word of it have -inf. A corpus of no more texts is ranked whole.
+    """Rank the SHORTLIST texts that fit best by words: by each one's share of the best score, plus MEANING times its
+    cosine with the question. The others follow by words; those with no word of it have -inf. A corpus of no more texts
+    is ranked whole.
 
     So a model reads few texts for a question, and no collection is too large for it.
     """
@@ -51,9 +53,9 @@ def by_both(words: Ranker, encoder: TextEncoder, texts: Sequence[str]) -> Ranker
         listed = np.argsort(-fits, kind="stable")[:SHORTLIST]
         if len(fits) > SHORTLIST:
             listed = listed[fits[listed] > 0]
-        scores = np.where(fits > 0, shares - 1, -np.inf)  # no cosine is below -1
+        scores = np.where(fits > 0, shares - MEANING, -np.inf)  # no cosine is below -1
         if len(listed):
-            scores[listed] = shares[listed] + encoder.cosines(question, [texts[number] for number in listed])
+            scores[listed] = shares[listed] + MEANING * encoder.cosines(question, [texts[number] for number in listed])
         return scores
 
     return rank

@@ -193,13 +193,13 @@ def test_ranks_begin_at_one():
     assert ranks(np.array([0.5, 2.0, 1.0, 2.0])).tolist() == [4, 1, 3, 2]
 
 
-def test_both_is_the_share_of_the_best_by_words_plus_the_cosine(model):
+def test_both_is_the_share_of_the_best_by_words_plus_three_cosines(model):
     encoder = TextEncoder.open(model)
     texts = ["the red dog", "a man", "the house"]
     both = by_both(lambda question: np.array([2.0, 0.0, 1.0]), encoder, texts)
-    assert both("the dog") == pytest.approx(np.array([1, 0, 0.5]) + encoder.cosines("the dog", texts))
+    assert both("the dog") == pytest.approx(np.array([1, 0, 0.5]) + 3 * encoder.cosines("the dog", texts), abs=1e-6)
     silent = by_both(lambda question: np.zeros(3), encoder, texts)
-    assert silent("the dog") == pytest.approx(encoder.cosines("the dog", texts))
+    assert silent("the dog") == pytest.approx(3 * encoder.cosines("the dog", texts), abs=1e-6)
 
 
 def test_of_many_texts_the_model_reads_those_that_fit_best_by_words(model, monkeypatch):
@@ -207,9 +207,9 @@ def test_of_many_texts_the_model_reads_those_that_fit_best_by_words(model, monke
     encoder, read = TextEncoder.open(model), []
     monkeypatch.setattr(encoder, "cosines", lambda question, texts: read.append(texts) or np.ones(len(texts)))
     fits = np.array([1.0, 0.0, 4.0, 2.0])
-    assert by_both(lambda question: fits, encoder, list("abcd"))("?").tolist() == [-0.75, -np.inf, 2.0, 1.5]
+    assert by_both(lambda question: fits, encoder, list("abcd"))("?").tolist() == [-2.75, -np.inf, 4.0, 3.5]
     fits = np.array([0.0, 0.0, 4.0, 0.0])
-    assert by_both(lambda question: fits, encoder, list("abcd"))("?").tolist() == [-np.inf, -np.inf, 2.0, -np.inf]
+    assert by_both(lambda question: fits, encoder, list("abcd"))("?").tolist() == [-np.inf, -np.inf, 4.0, -np.inf]
     fits = np.zeros(4)
     assert np.isinf(by_both(lambda question: fits, encoder, list("abcd"))("?")).all()
     assert read == [["c", "d"], ["c"]]
