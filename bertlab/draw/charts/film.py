@@ -100,7 +100,8 @@ def _lines(
 ) -> alt.LayerChart:
     """A line for each `name`, at evenly spaced steps."""
     names = list(table[name].unique())
-    legend = alt.Legend(title=None, orient="top", labelFontSize=13, columns=3, columnPadding=8, symbolSize=90)
+    columns = 3 if len(names) > 4 else 4  # they fit on a phone
+    legend = alt.Legend(title=None, orient="top", labelFontSize=12, columns=columns, columnPadding=4, symbolSize=60)
     domain = dict(domain=names)
     x = alt.X("step:O", title="training steps (snapshots)", axis=alt.Axis(labelAngle=0, grid=False))
     y = alt.Y(f"{value}:Q", title=title, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%", gridOpacity=0.4))
