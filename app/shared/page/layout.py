@@ -41,11 +41,11 @@ Shown = TypeVar("Shown", bound=OfModel)
 Item = TypeVar("Item")
 
 
-def heading(title: str, lead: str, help: str | None = None) -> None:
+def heading(title: str, lead: str) -> None:
     """Show the title of a page and the sentences that say what it is about."""
     st.title(title, anchor=False)
     with st.container(key="lead"):
-        st.markdown(lead, help=help)
+        st.markdown(lead)
 
 
 @contextmanager

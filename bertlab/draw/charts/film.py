@@ -71,8 +71,9 @@ def role_table(scores: Tensor, steps: Sequence[int]) -> pd.DataFrame:
 
 
 def role_lines(table: pd.DataFrame, step: int | None = None) -> alt.LayerChart:
-    """The share of each role of a role_table against steps."""
-    return _lines(table, "role", "share", "share of its attention", step)
+    """The share of each role of a role_table against steps; a role that never gets 10% is left out, if another does."""
+    seen = table[table.groupby("role")["share"].transform("max") >= 0.1]
+    return _lines(table if seen.empty else seen, "role", "share", "share of its attention", step)
 
 
 def accuracy_table(films: dict[str, Sequence[CloudFrame]]) -> pd.DataFrame:
