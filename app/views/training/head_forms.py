@@ -64,8 +64,8 @@ def show_heads(
     table = role_table(shares[:, layer, head], [frame.step for frame in frames])
     layout.show_chart(role_lines(table, step), "Where the head attends, by training step")
     st.caption(
-        "Shares of attention, averaged over the words for which the role names a token; those that stay below 10% are "
-        "left out."
+        "Shares of attention, averaged over the words for which the role names a token. A role that never gets 10% "
+        "is not drawn."
     )
     tile = cell.call(head_tile, Name("frame"), layer, head)
     exports("head-by-step", table, cell.picture(strip, Name(f"[{tile} for frame in {film}]")), strip(tiles))
