@@ -49,8 +49,9 @@ def show(
         show_chart(bars, alt, rows=len(found.tokens))
         start, score, total = (signed(x, ".3f") for x in (found.baseline, found.score, float(found.values.sum())))
         st.caption(
-            f"Unit: {unit}. Check: the attributions sum to {total}. The output goes from {start} for the baseline "
-            f"(nothing but [PAD]) to {score} for your text. Difference: {abs(found.delta):.4f}.",
+            f"*Integrated gradients*. Unit: {unit}. Colours are scaled to the largest. Check: the attributions sum to "
+            f"{total}. The output goes from {start} for the baseline (nothing but [PAD]) to {score} for your text. "
+            f"Difference: {abs(found.delta):.4f}.",
             help=explained(unit),
         )
     exports(name, attribution_table(found, control).assign(**columns), code, bars)
@@ -81,8 +82,8 @@ def in_a_sentence(output: str, found: Attribution) -> str:
     if not towards:
         return f"No word of the text contributes noticeably to {output}."
     word, value = min(contributions, key=lambda one: one[1])
-    against = f"; {word} counts against it ({signed(value, '+.1f')})" if value <= -NOTICEABLE else ""
+    against = f"; {word} counts against it ({signed(value, '+.1f')}, orange)" if value <= -NOTICEABLE else ""
     verb = "contribute" if towards[1:] else "contributes"
     gaps = [float(value) for token, value in zip(found.tokens, found.values, strict=True) if token == MASK]
     beside = f" ([MASK] itself, which is no word: {signed(sum(gaps), '+.1f')}.)" if gaps else ""
-    return f"In this text, {' and '.join(towards)} {verb} most to {output}{against}.{beside}"
+    return f"In this text, {' and '.join(towards)} {verb} most to {output} (blue){against}.{beside}"

@@ -11,11 +11,11 @@ from streamlit.delta_generator import DeltaGenerator
 STYLE = """<style>
 [data-testid="stMainBlockContainer"] { max-width: 1180px; padding: 4.4rem 3rem 5rem; }
 [data-testid="stMainBlockContainer"] [data-testid="stVerticalBlock"] { gap: .7rem; }
-[data-testid="stMainBlockContainer"] h1 { font-size: 1.8rem; padding: 0 0 .3rem; }
+[data-testid="stMainBlockContainer"] h1 { font-size: 1.8rem; padding: 0 0 .8rem; }
 [data-testid="stHeader"] { border-bottom: 1px solid rgba(128, 128, 128, .25); }
 [data-testid="stTopNav"] { max-width: calc(100vw - 33rem); }
 .st-key-bar {  /* stands in the header, beside the pages */
-  position: fixed; top: .65rem; right: 4.6rem; z-index: 999991; width: auto; max-width: 27rem;
+  position: fixed; top: .65rem; right: 4.6rem; z-index: 999991; width: auto; max-width: 28.3rem;
 }
 .st-key-bar, .st-key-model-bar { flex-wrap: nowrap; min-width: 0; }
 .st-key-bar > * { flex: none; max-width: none; }
@@ -29,8 +29,16 @@ STYLE = """<style>
 :is(.st-key-answers, .st-key-behind) [data-testid="stVerticalBlock"] h3 { padding-top: 0; }
 [data-testid="stMarkdownContainer"] p { max-width: 46rem; }
 [data-testid="stMainBlockContainer"] :is(input, textarea) { unicode-bidi: plaintext; text-align: start; }
+[data-testid="stMainBlockContainer"] textarea {  /* as high as its text */
+  field-sizing: content; height: auto !important; min-height: 0; max-height: 40vh; resize: none;
+}
 [data-testid="stColumn"] { min-width: min(100%, 14rem); }
 [data-testid="stColumn"] [data-testid="stVegaLiteChart"] svg { max-width: 100%; height: auto; }
+/* Enter applies a text, but not the lines of the visitor (ENTER): Streamlit says that only Ctrl+Enter does. */
+:not(.st-key-lines) > [data-testid="stTextArea"] [data-testid="InputInstructions"] { font-size: 0; }
+:not(.st-key-lines) > [data-testid="stTextArea"] [data-testid="InputInstructions"]::after {
+  content: "Enter applies"; font-size: .75rem;
+}
 [data-testid="stMetricValue"] { font-size: 1.5rem; }
 [data-testid="stMetricValue"] * { white-space: normal !important; overflow-wrap: anywhere; }
 [data-testid="stStatusWidget"] button { display: none; }
@@ -53,7 +61,6 @@ a.way:is(:hover, :focus) { border-color: #0072B2; }
   .st-key-present { display: none; }
   [data-testid="stMainBlockContainer"] h1 { font-size: 1.5rem; }
   [data-testid="stColumn"]:not(:has([data-testid="stElementContainer"])) { display: none; }
-  .st-key-lead, :has(> .st-key-lead) { order: 1; }
   .st-key-example_choice [data-testid="stButtonGroup"] > :last-child { flex-wrap: nowrap; overflow-x: auto; }
   .st-key-example_choice [data-testid="stButtonGroup"] button { flex: none; }
   .st-key-story [data-testid=stHorizontalBlock] { row-gap: .2rem; }
@@ -95,7 +102,6 @@ PRESENTED = """<style>
   :has(.st-key-story) [data-testid=stColumn] { min-width: 8rem; }
   .st-key-story [data-testid=stColumn] { min-width: 100% !important; }
   :has(.st-key-story) h1 { font-size: 1rem !important; }
-  :has(.st-key-story) textarea { field-sizing: content; height: auto !important; min-height: 0; }
   :has(.st-key-story) :is([data-testid=stTextArea], [data-testid=stTextInput]) label { display: none; }
 }
 .st-key-lead, [class*=st-key-tools-] { display: none; }
@@ -120,6 +126,20 @@ if (!window.stepsOfPresenter) {
       return all(".st-key-story a.way").find((link) => link.text.includes(way > 0 ? "Next" : "Previous"))?.click();
     const pages = all("[data-testid=stTopNavLink]");
     pages[pages.findIndex((page) => page.hasAttribute("aria-current")) + way]?.click();
+  });
+}
+</script>"""
+
+# Streamlit applies a text area on Ctrl+Enter alone. Here Enter does, and Shift+Enter begins a line.
+ENTER = """<script>
+if (!window.enterApplies) {
+  window.enterApplies = true;
+  window.addEventListener("keydown", (event) => {
+    const { key, target, shiftKey, ctrlKey, metaKey, isComposing } = event;
+    const own = target.matches?.("[data-testid=stTextArea] textarea") && !target.closest(".st-key-lines");
+    if (key !== "Enter" || shiftKey || ctrlKey || metaKey || isComposing || !own) return;
+    event.preventDefault();
+    target.dispatchEvent(new KeyboardEvent("keydown", { key, ctrlKey: true, bubbles: true }));
   });
 }
 </script>"""
@@ -149,7 +169,7 @@ def show() -> DeltaGenerator:
     """Give the page its looks, and its history in the browser. Returns where the model stands, in the header."""
     dark = DARK if st.context.theme.type == "dark" else ""
     large = PRESENTED if presented() else ""
-    st.html(STYLE + dark + large + HISTORY + STEPS, unsafe_allow_javascript=True)
+    st.html(STYLE + dark + large + HISTORY + STEPS + ENTER, unsafe_allow_javascript=True)
     help = "Large type and no menus. The arrow keys step through a story, or else through the pages."
     row = dict(horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="small")
     with st.container(**row, key="bar"):

@@ -41,11 +41,11 @@ Shown = TypeVar("Shown", bound=OfModel)
 Item = TypeVar("Item")
 
 
-def heading(title: str, lead: str, help: str | None = None) -> None:
-    """Show the title of a page and the sentences that say what it is about; a phone shows them below the page."""
+def heading(title: str, lead: str) -> None:
+    """Show the title of a page and the sentences that say what it is about."""
     st.title(title, anchor=False)
     with st.container(key="lead"):
-        st.markdown(lead, help=help)
+        st.markdown(lead)
 
 
 @contextmanager
@@ -92,6 +92,7 @@ def show_chart(chart: TopLevelMixin, alt: str, rows: int = 0, width: str = "stre
     """Draw a chart, described by `alt` for screen readers. One with many `rows` scrolls, so each stays readable."""
     height = SCROLLED_HEIGHT if rows > ROWS_IN_SIGHT else "content"
     with st.container(height=height, width=width, border=False), CHARTS:
+        chart = chart.properties(padding={"bottom": 0})  # Streamlit leaves a hole below it
         st.altair_chart(chart, width=width, alt=alt, **options)
 
 

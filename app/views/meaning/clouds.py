@@ -78,7 +78,7 @@ def choose(loaded: models.Loaded) -> Choices:
     """Show the fields for the choices that all parts of the page share."""
     learned = [one for one in (loaded, models.beside("encoder")) if one and not one.random]
     own = next(filter(None, (own_pooling(Path(one.folder)) for one in learned)), None)  # of a sentence encoder
-    left, right = st.columns([3, 1], gap="medium", vertical_alignment="bottom")
+    left, right = st.columns([2, 1], gap="medium", vertical_alignment="bottom")
     last = loaded.model.config.num_hidden_layers
     layer = left.slider("Layer (0: embeddings)", 0, last, last, key=f"meaning_layer{last}", bind="query-params")
     with right.popover("Vector and projection", icon=":material/tune:"):

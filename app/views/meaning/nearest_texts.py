@@ -49,7 +49,6 @@ def choose(texts: TextSet) -> int | None:
 
 def show(clouds: Sequence[Cloud]) -> None:
     first = clouds[0]
-    show_yours(clouds)
     st.subheader("One text and its nearest texts", anchor=False)
     number = choose(first.texts)
     if number is None and not first.texts.yours:
@@ -107,10 +106,9 @@ def show_yours(clouds: Sequence[Cloud]) -> None:
     texts = clouds[0].texts
     if not texts.yours:
         return
-    st.markdown("**Your sentences: the vote of their five nearest texts**")
     indices = range(len(texts.texts), len(texts.all_texts))
     votes = {cloud.title: [vote(cloud, index) for index in indices] for cloud in clouds}
-    st.dataframe(pd.DataFrame({"your sentence": texts.yours, **votes}), hide_index=True)
+    st.dataframe(pd.DataFrame({"your sentence: vote of its five nearest texts": texts.yours, **votes}), hide_index=True)
 
 
 def vote(cloud: Cloud, index: int) -> str:

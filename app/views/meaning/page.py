@@ -18,6 +18,7 @@ def show() -> None:
     clouds.notices(loaded, chosen, choices.pooling)
     shown = clouds.clouds(loaded, chosen, choices)
     with layout.box():
+        nearest_texts.show_yours(shown)
         projection.show(shown)
     measured = None  # as long as the visitor stops it
     with layout.box():

@@ -192,7 +192,8 @@ def file_texts(file_id: str, name: str, _content: bytes, found: Columns) -> tupl
 def added() -> list[str]:
     """Return the visitor's own sentences, which stars mark in the pictures. At first it is the text of other pages."""
     carry()
-    label, help = "Your sentence: where does it land?", f"Up to {MOST_YOURS}, one a line. Stars mark them."
+    help = f"Up to {MOST_YOURS}; Shift+Enter begins another line. Stars mark them."
+    label = "Your sentence: where does it land?"
     example = "The soup was cold, and the waiter forgot our drinks."
     typed = state.linked_text(st.text_area, label, "meaning_yours", placeholder=example, height=68, help=help)
     lines = [line.strip() for line in typed.splitlines() if line.strip()]

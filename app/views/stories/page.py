@@ -3,6 +3,7 @@
 import streamlit as st
 
 from app.explore import ADDRESSES
+from app.shared.model import models
 from app.shared.page import layout, stories
 from bertlab.io.stories import Story
 
@@ -21,6 +22,7 @@ layout.heading(
     "Each story answers a question in a few stations. A station opens a page with the right text, model and head, and "
     "tells you what to look at, what it means, and which control could have proved it wrong.",
 )
+models.name_model(models.chosen())
 with layout.box(), st.container(key="stories"):
     every = list(stories.known(ADDRESSES).items())
     for start in range(0, len(every), 2):

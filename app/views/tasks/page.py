@@ -5,7 +5,6 @@ from functools import partial
 
 from app.shared.model import models
 from app.shared.page import layout
-from app.shared.page.markdown import explained
 from app.views.tasks import answers, names, next_sentence, opinion, whole_file
 
 VIEWS: dict[str, Callable[[], None]] = {
@@ -18,18 +17,9 @@ VIEWS: dict[str, Callable[[], None]] = {
 }
 # The page opens with the task that the chosen model was fine-tuned for.
 LEARNED = {"Opinion": "text label", "Names": "word labels", "Answers": "answer", "Pairs": "pairs"}
-SCORE = (
-    "The score is the log-odds of the label, in nats; for a model that predicts a number, that number. The gradients "
-    "are followed from a baseline of nothing but [PAD] to your text, and the attributions must add up to the whole "
-    "difference: the check under each picture shows how nearly they do. Colours are scaled to the largest attribution "
-    "of each text."
-)
-
 layout.heading(
     "Tasks",
-    "A BERT that was fine-tuned judges your text, finds its names, answers from it, or compares it with another one. "
-    "*Integrated gradients* tell which words contributed: blue ones to the answer, orange ones against it.",
-    help=f"{SCORE}\n\n{explained(SCORE)}",
+    "A BERT that was fine-tuned judges your text, finds its names, answers from it, or compares it with another one.",
 )
 usual = next((name for name, task in LEARNED.items() if models.own(task)), None)
 with layout.open_tab("tasks", VIEWS, usual) as name:

@@ -29,9 +29,9 @@ def show_answer(reading: Reading) -> None:
     doubt = doubt_of(found)
     text.metric("Best guess" if doubt else "Answer", plain(found.best.text) or "no answer")
     share.metric("Its probability", percent(found.best.probability))
-    if may_refuse:
+    if may_refuse and found.best.text:  # else the two are one number
         nothing[0].metric("Probability of no answer", percent(found.no_answer_probability))
-    else:
+    elif not may_refuse:
         st.caption("This model was trained on questions that all have an answer: it never predicts “no answer”.")
     if doubt:
         st.markdown(doubt)

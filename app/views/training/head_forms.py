@@ -63,7 +63,10 @@ def show_heads(
     )
     table = role_table(shares[:, layer, head], [frame.step for frame in frames])
     layout.show_chart(role_lines(table, step), "Where the head attends, by training step")
-    st.caption("Shares of attention, averaged over the words of this text for which the role names a token.")
+    st.caption(
+        "Shares of attention, averaged over the words for which the role names a token. A role that never gets 10% "
+        "is not drawn."
+    )
     tile = cell.call(head_tile, Name("frame"), layer, head)
     exports("head-by-step", table, cell.picture(strip, Name(f"[{tile} for frame in {film}]")), strip(tiles))
 

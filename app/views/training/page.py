@@ -122,7 +122,7 @@ def show(place, run: TrainingRun) -> None:
             st.caption("This run kept no snapshots. To keep some, train with `--set snapshot_steps=0,100,1000`.")
         text, film = f"Watch the snapshots of {STORYWORLD}", {"run": STORYWORLD, "training_tab": "A gap fills"}
         press = partial(st.session_state.update, film)
-        st.button(text, key="film", icon=":material/movie:", type="tertiary", on_click=press)
+        place.button(text, key="film", icon=":material/movie:", type="tertiary", on_click=press)
     models.name_model(moment.source if moment else run.name)
     upload = models.upload_name(run.name)
     source = Path(upload).stem if upload else run.name  # what a notebook cell opens: of an upload a folder of its name
@@ -135,7 +135,7 @@ layout.heading(
     "How a model came to know what it knows: step by step it fills a gap better, its heads find what to attend to, and "
     "its loss falls, in some runs beside simple baselines.",
 )
-left, right = st.columns([2, 3], gap="medium")
+left, right = st.columns([2, 3], gap="medium", vertical_alignment="bottom")
 with layout.box():
     chosen = choose_run(left)
     if models.upload_name(chosen):

@@ -86,7 +86,7 @@ def role_maps(table: pd.DataFrame) -> alt.VConcatChart:
 def trained_maps(table: pd.DataFrame) -> alt.LayerChart:
     """For each role all heads as layers x heads; those named after it are framed."""
     named = alt.Chart(table).transform_filter(alt.datum.named)
-    frames = named.mark_rect(filled=False, stroke=OKABE_ITO[4], strokeWidth=2)
+    frames = named.mark_rect(filled=False, stroke=OKABE_ITO[4], strokeWidth=1)
     legend = alt.Legend(title=None, orient="top", format=".0%", gradientLength=150)
     return _maps(table, "score", "trained", legend) + _placed(frames)
 

@@ -71,8 +71,9 @@ def role_table(scores: Tensor, steps: Sequence[int]) -> pd.DataFrame:
 
 
 def role_lines(table: pd.DataFrame, step: int | None = None) -> alt.LayerChart:
-    """The share of each role of a role_table against steps."""
-    return _lines(table, "role", "share", "share of its attention", step)
+    """The share of each role of a role_table against steps; a role that never gets 10% is left out, if another does."""
+    seen = table[table.groupby("role")["share"].transform("max") >= 0.1]
+    return _lines(table if seen.empty else seen, "role", "share", "share of its attention", step)
 
 
 def accuracy_table(films: dict[str, Sequence[CloudFrame]]) -> pd.DataFrame:
@@ -100,7 +101,8 @@ def _lines(
 ) -> alt.LayerChart:
     """A line for each `name`, at evenly spaced steps."""
     names = list(table[name].unique())
-    legend = alt.Legend(title=None, orient="top", labelFontSize=13, columns=3, columnPadding=8, symbolSize=90)
+    columns = 3 if len(names) > 4 else 4  # they fit on a phone
+    legend = alt.Legend(title=None, orient="top", labelFontSize=12, columns=columns, columnPadding=4, symbolSize=60)
     domain = dict(domain=names)
     x = alt.X("step:O", title="training steps (snapshots)", axis=alt.Axis(labelAngle=0, grid=False))
     y = alt.Y(f"{value}:Q", title=title, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%", gridOpacity=0.4))

@@ -37,7 +37,7 @@ def test_choose_a_head_by_mouse_and_keys(canvas):
     tab = canvas()
     assert title(tab).startswith("Layer 1, head 4")
     tab.get_by_label("Your text").fill("my dog is [MASK].")
-    tab.get_by_label("Your text").press("Control+Enter")
+    tab.get_by_label("Your text").press("Enter")
     tab.locator(".full h4", has_text="Layer 4, head 2").wait_for()  # nobody has chosen: another text, another head
     head(tab, 2, 1).click()
     assert title(tab).startswith("Layer 2, head 1")
@@ -102,7 +102,7 @@ def test_a_role_that_no_head_plays_shows_the_nearest(canvas):
     assert "No head gives this more than half" in tab.locator(".all").inner_text()
     assert tab.locator(".thumb").count() == 4
     tab.get_by_label("Your text").fill("the")
-    tab.get_by_label("Your text").press("Control+Enter")
+    tab.get_by_label("Your text").press("Enter")
     tab.get_by_text("This text has no head to show here.").wait_for()
 
 

@@ -34,8 +34,8 @@ def test_ordinals(number, said):
 def test_a_sign_is_named_where_it_is_the_strongest():
     sentence = contributions.in_a_sentence("dog", of("[CLS] my ! cat [SEP]", 0, 1, 3, -2, 0))
     assert sentence == (
-        r"In this text, **“\!”** (+3.0) and **my** (+1.0) contribute most to “**dog**”; "
-        "**cat** counts against it (−2.0)."
+        r"In this text, **“\!”** (+3.0) and **my** (+1.0) contribute most to “**dog**” (blue); "
+        "**cat** counts against it (−2.0, orange)."
     )
 
 
@@ -44,7 +44,7 @@ def test_what_nobody_would_notice_is_not_named():
         "No word of the text"
     )
     assert contributions.in_a_sentence("a", of("[CLS] my cat [SEP]", 0, 0.2, -0.04, 0)) == (
-        "In this text, **my** (+0.2) contributes most to “**a**”."
+        "In this text, **my** (+0.2) contributes most to “**a**” (blue)."
     )
 
 

@@ -95,9 +95,9 @@ def test_a_link_to_a_text_that_is_not_there(folders, number):
 def test_sentences_of_ones_own_are_marked_and_judged(folders):
     app = page(folder=folders["pretrained"], meaning_yours="Nobody slept.\n\n<b>It</b> rained.")
     assert fine(app), said(app)
-    assert list(tables(app)[0]["label"]).count("your sentences") == 4  # in each of two models
-    votes = next(frame.value for frame in app.main.dataframe if "your sentence" in frame.value)
-    assert list(votes["your sentence"]) == ["Nobody slept.", "<b>It</b> rained."]
+    votes, points = tables(app)[:2]
+    assert list(points["label"]).count("your sentences") == 4  # in each of two models
+    assert list(votes.iloc[:, 0]) == ["Nobody slept.", "<b>It</b> rained."]
     assert votes.iloc[0, 1].endswith("of 5)")
 
 

@@ -57,7 +57,7 @@ def test_at_first_a_text_is_shown_whose_label_comes_from_the_word_that_one_expec
     app = opened("tasks", model=TINY)
     assert fine(app) and app.metric[0].value == "good"
     assert "Check: the attributions sum to" in said(app) and "The output goes from −3.5" in said(app)
-    assert "In this text, **delicious** (+4.6) and **in** (+2.8) contribute most to “**good**”" in said(app)
+    assert "In this text, **delicious** (+4.6) and **in** (+2.8) contribute most to “**good**” (blue)" in said(app)
     table = next(one.value for one in app.main.dataframe if "contribution" in one.value)
     assert table["token"][table["contribution"].argmax()] == "delicious"
 
