@@ -165,7 +165,7 @@ def run_again(notebook: "NotebookNode", given: frozenset[str], limits: Limits) -
             allow_errors=True,
             timeout_func=lambda cell: None if cell.source in given else limits.seconds,
             interrupt_on_timeout=True,
-            extra_arguments=["--log-level=ERROR"],  # or each kernel warns in the terminal that it listens on this machine
+            extra_arguments=["--log-level=ERROR"],  # no warning that a kernel listens on this machine
             resources={"metadata": {"path": scratch}},
         )
         until = time.monotonic() + limits.notebook_seconds
