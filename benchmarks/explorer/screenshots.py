@@ -11,10 +11,6 @@ from benchmarks.explorer.browser import PAGES, chromium, explorer, first_view, s
 from bertlab.course.pictures import reduced
 
 PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
-# What a picture shows where the page as it opens is not the most telling.
-LINKS = {
-    "training": "?run=storyworld-tiny",
-}
 HEIGHT = 1200
 
 
@@ -28,7 +24,7 @@ def main() -> None:
             viewport=size, color_scheme="light", reduced_motion="reduce"
         )  # the moving picture is whole
         for page in pages:
-            first_view(tab, address, page, LINKS.get(page, ""))
+            first_view(tab, address, page)
             settle(tab)
             place = PICTURES / f"explorer-{page}.png"
             place.write_bytes(reduced(tab.screenshot(animations="disabled")))

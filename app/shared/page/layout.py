@@ -92,7 +92,7 @@ def show_chart(chart: TopLevelMixin, alt: str, rows: int = 0, width: str = "stre
     """Draw a chart, described by `alt` for screen readers. One with many `rows` scrolls, so each stays readable."""
     height = SCROLLED_HEIGHT if rows > ROWS_IN_SIGHT else "content"
     with st.container(height=height, width=width, border=False), CHARTS:
-        chart = chart.properties(padding={"bottom": 0})  # Streamlit leaves a hole below it
+        chart = chart.properties(padding={"bottom": 6})  # Streamlit leaves a hole of 20 pixels below it
         st.altair_chart(chart, width=width, alt=alt, **options)
 
 
