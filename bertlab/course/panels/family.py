@@ -54,4 +54,5 @@ def reading_html(name: str, reading: Reading) -> str:
 def _token(token: str, seen: bool, gap: bool) -> str:
     if gap:
         return f'<b style="color:{ORANGE}">▢</b>'
-    return f'<span style="{f"color:{BLUE}" if seen else "opacity:.3"}"><bdi>{escape(token)}</bdi></span>'
+    look = f"background:{BLUE}26;border-radius:3px;padding:1px 3px" if seen else "opacity:.4"
+    return f'<span style="{look}"><bdi>{escape(token)}</bdi></span>'
