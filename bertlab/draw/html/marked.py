@@ -116,21 +116,24 @@ def gapped_sentence(text: str, other: str) -> str:
     """The text in large type with each [MASK] as a gap; the words that `other` lacks are marked."""
     line = f"display:inline-block;width:3.2em;border-bottom:4px solid {BLUE}"
     gap = f'<b role="img" aria-label="hidden word" style="{line}"></b>'
-    return _passage(_own_words_marked(text, other).replace("[MASK]", gap), _LARGE)
+    marked = _own_words_marked(text, other, f"{_MARK};border-radius:6px;padding:0 .2em")
+    return _passage(marked.replace("[MASK]", gap), _LARGE)
 
 
-def _own_words_marked(text: str, other: str) -> str:
+def _own_words_marked(text: str, other: str, look: str = _MARK) -> str:
     words, others = text.split(), other.split()
     begin = len(commonprefix([words, others]))  # or a word that comes a thousand times is compared a million times
     end = len(commonprefix([words[begin:][::-1], others[begin:][::-1]]))
     middle = words[begin : len(words) - end], others[begin : len(others) - end]
     steps = SequenceMatcher(None, *middle, autojunk=False).get_opcodes()
-    return _with_marks(words, [(begin + first, begin + stop) for kind, first, stop, *_ in steps if kind != "equal"])
+    return _with_marks(
+        words, look, [(begin + first, begin + stop) for kind, first, stop, *_ in steps if kind != "equal"]
+    )
 
 
-def _with_marks(words: Sequence[str], marked: Sequence[Sequence[int]]) -> str:
+def _with_marks(words: Sequence[str], look: str, marked: Sequence[Sequence[int]]) -> str:
     inside = {i for first, stop in marked for i in range(first, stop)}
-    return " ".join(_mark(escape(w)) if i in inside else escape(w) for i, w in enumerate(words))
+    return " ".join(_mark(escape(w), look) if i in inside else escape(w) for i, w in enumerate(words))
 
 
 def attribution_strip(tokens: Sequence[str], values: Sequence[float]) -> str:
