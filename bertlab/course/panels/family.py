@@ -47,7 +47,7 @@ def reading_html(name: str, reading: Reading) -> str:
         for token, share in zip(reading.fill.tokens, reading.fill.probabilities, strict=True)
     )
     sure = f"<small>entropy {reading.fill.entropy:.2f} nats</small>"
-    style = "border:1px solid #BBBBBB;border-radius:6px;padding:6px 10px;width:360px"
+    style = "border:1px solid #BBBBBB;border-radius:6px;padding:6px 10px;width:400px"
     return f'<div style="{style}"><b>{escape(name)}</b><p>{words}</p><table>{rows}</table>{sure}</div>'
 
 

@@ -66,7 +66,8 @@ def names_html(title: str, tagger: Tagger, tokenizer: Tokenizer, text: str) -> s
     found = entities(words, tagger(words))
     names = [Name(spans[one.first][0], spans[one.last][1], one.kind) for one in found]
     kinds = sorted({"person", "pet", "place"} | {name.kind for name in names})
-    return f"<p><b>{escape(title)}</b></p>{marked_names(text, names, kinds)}"
+    above = f'<p style="margin:10px 0 2px"><b>{escape(title)}</b></p>'
+    return above + marked_names(text, names, kinds)
 
 
 def spans_panel(model: BertForQuestionAnswering, tokenizer: Tokenizer, question: str, passage: str) -> Panel:
