@@ -22,7 +22,7 @@ _PASSAGE = (
     "font-size:17px;line-height:1.75;max-width:46em;overflow-wrap:anywhere;white-space:pre-wrap"  # as it was written
 )
 _LARGE = "font-size:1.9rem;line-height:1.5;max-height:14rem;overflow-y:auto;overflow-wrap:anywhere;white-space:pre-wrap"
-_MARK = f"background:{ORANGE}45;color:inherit;border-bottom:3px solid {ORANGE};border-radius:3px;padding:2px 0"
+_MARK = f"background:{ORANGE}45;border-bottom:3px solid {ORANGE};border-radius:3px;padding:2px 0"
 _SPAN = "border-radius:3px;padding:1px 0"
 _BEST = "border-bottom:3px solid #D55E00;border-radius:3px 3px 0 0;padding:1px 0"
 _NOTE = "font-size:11.5px;opacity:.85"
@@ -67,7 +67,7 @@ def _passage(inside: str, look: str = _PASSAGE) -> str:
 
 
 def _mark(inside: str, look: str = _MARK) -> str:
-    return f'<mark style="{look}">{inside}</mark>'
+    return f'<span class="mark" role="mark" style="{look}">{inside}</span>'  # <mark> is black on dark pages too
 
 
 def shaded_passage(answer: Answer) -> str:
