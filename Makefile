@@ -95,8 +95,10 @@ constraints: setup ## pin the versions that .venv holds now
 clean: ## remove .venv; the next call installs it anew
 	rm -rf .venv
 
-# JupyterLab asks no other host for news or updates; root (a container) needs to say so.
+# JupyterLab asks no other host for news or updates, nor a reader whether it may (notebooks/.lab); root (a container)
+# needs to say so.
 LAB_FLAGS := --LabApp.news_url=None --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate \
+             --LabApp.app_settings_dir=notebooks/.lab \
              $(if $(filter 0,$(shell id -u)),--allow-root)
 
 # Each target asks for the extras that it needs, and adds to those that are there.

@@ -19,6 +19,7 @@ from dataclasses import replace
 from datetime import datetime
 from io import StringIO
 from pathlib import Path
+from textwrap import fill
 from types import ModuleType
 
 from filelock import FileLock
@@ -35,6 +36,7 @@ SOLUTIONS = (  # in the order of the file, a line for each part of the course
     "config tokenizer encoder pretraining training one_sentence two_sentences every_token answers family accumulation"
 ).split()
 FOLDER = "BERTLAB_MY_BERT"
+WIDTH = 110  # letters of a line of output in JupyterLab on a laptop; a longer one breaks within a word
 
 
 def file() -> Path:
@@ -219,7 +221,7 @@ def _from_where(names: tuple[str, ...], yours: set[str]) -> str:
     own, solved = ([name for name in names if (name in yours) == kind] for kind in (True, False))
     named = [f"yours: {_listed(own)}"] if own else []
     named += [f"from the solutions: {_listed(solved)}"] if solved else []
-    return f"my_bert.py, {'; '.join(named)}." if named else "my_bert.py is there."
+    return fill(f"my_bert.py, {'; '.join(named)}.", WIDTH) if named else "my_bert.py is there."
 
 
 def _listed(names: list[str]) -> str:

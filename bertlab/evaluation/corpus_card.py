@@ -94,7 +94,8 @@ def licences(paths: Sequence[Path]) -> str:
     """Return what the files LICENCES beside the texts say, or that they say nothing."""
     folders = dict.fromkeys(path if path.is_dir() else path.parent for path in paths)
     files = [folder / LICENCES for folder in folders if (folder / LICENCES).is_file()]
-    return "\n".join(read_bytes(file).decode("utf-8", errors="replace").strip() for file in files)
+    lines = [line for file in files for line in read_bytes(file).decode("utf-8", errors="replace").strip().splitlines()]
+    return "  \n".join(lines)  # each a line in Markdown too
 
 
 def corpus_card(documents: Sequence[Document], licence: str = "", sizes: Sequence[int] = SIZES, seed: int = 0) -> str:

@@ -5,7 +5,7 @@ from html import escape
 import torch
 from torch import Tensor
 
-from bertlab.course.panels.base import Panel, bar_cell, line, panel, slider
+from bertlab.course.panels.base import Panel, bar_cell, heading, line, panel, slider
 from bertlab.draw.palette import BLUE, GREY
 from bertlab.explain.ablation import random_control
 from bertlab.explain.attention.maps import AttentionMaps, attention_maps
@@ -44,7 +44,7 @@ def query_html(
         for token, trained, random in zip(maps.tokens, *rows, strict=True)
     )
     asks = f"<p>layer {layer + 1}, head {head + 1}: <b><bdi>{escape(maps.tokens[position])}</bdi></b> asks</p>"
-    return f"{asks}<table><tr><th></th><th>trained</th><th>random weights</th></tr>{body}</table>"
+    return f"{asks}<table>{heading('', 'trained', 'random weights')}{body}</table>"
 
 
 def sharpened(weights: Tensor, sharpness: float) -> Tensor:

@@ -50,6 +50,11 @@ def bar_cell(length: float, colour: str, number: str, width: int, height: int = 
     return f'<td><div style="display:flex;gap:6px;width:{width}px">{shown}</div></td>'
 
 
+def heading(*names: str) -> str:
+    """HTML of the first row of a table whose cells begin at the left."""
+    return "<tr>" + "".join(f'<th style="text-align:left">{escape(name)}</th>' for name in names) + "</tr>"
+
+
 def panel(show: Callable[..., str], **controls: widgets.Widget) -> Panel:
     """The controls in a column, and below them the HTML that `show` makes of their values."""
     result = widgets.HTML()

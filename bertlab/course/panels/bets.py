@@ -64,7 +64,7 @@ def measured_html(comparison: "Comparison", order: Sequence[str]) -> str:
     for above, name in zip([None, *order], order, strict=False):
         if above:
             verdicts.append(comparison.between(above, name).verdict)
-            rows.append(f'<tr><td></td><td colspan="2" style="color:#666">{WORDING[verdicts[-1]]}</td></tr>')
+            rows.append(f'<tr><td></td><td colspan="2" style="opacity:.75">{WORDING[verdicts[-1]]}</td></tr>')
         one = figures[name]
         rows.append(f"<tr><td>{escape(name)}</td><td>{_track(one, low, high)}</td><td>{one}</td></tr>")
     counts = ", ".join(f"{verdict} {verdicts.count(verdict)}" for verdict in WORDING)

@@ -5,7 +5,7 @@ import math
 import ipywidgets as widgets
 
 from bertlab.config import BertConfig
-from bertlab.course.panels.base import LABEL, Panel, bar_cell, line, panel, slider
+from bertlab.course.panels.base import LABEL, Panel, bar_cell, heading, line, panel, slider
 from bertlab.draw.palette import BLUE, GREEN, ORANGE
 from bertlab.explain.ablation import PARTS, Signal, ablated, random_model, signal
 from bertlab.explain.text import encode
@@ -36,7 +36,7 @@ def ablation_panel(config: BertConfig, tokenizer: Tokenizer, text: str, without:
 
 def signal_html(found: Signal) -> str:
     """A table: for each layer the size of the states, what tells the tokens apart, the gradient that arrives."""
-    head = "<tr><th>after layer</th><th>size</th><th>tells tokens apart</th><th>gradient</th></tr>"
+    head = heading("after layer", "size", "tells tokens apart", "gradient")
     rows = zip(found.sizes, found.differences, found.gradients, strict=True)
     body = "".join(
         f"<tr><td>{number}</td>{_cell(size, ORANGE)}{_cell(apart, BLUE)}{_cell(gradient, GREEN)}</tr>"

@@ -47,11 +47,12 @@ def reading_html(name: str, reading: Reading) -> str:
         for token, share in zip(reading.fill.tokens, reading.fill.probabilities, strict=True)
     )
     sure = f"<small>entropy {reading.fill.entropy:.2f} nats</small>"
-    style = "border:1px solid #BBBBBB;border-radius:6px;padding:6px 10px;width:360px"
+    style = "border:1px solid #BBBBBB;border-radius:6px;padding:6px 10px;width:400px"
     return f'<div style="{style}"><b>{escape(name)}</b><p>{words}</p><table>{rows}</table>{sure}</div>'
 
 
 def _token(token: str, seen: bool, gap: bool) -> str:
     if gap:
         return f'<b style="color:{ORANGE}">▢</b>'
-    return f'<span style="{f"color:{BLUE}" if seen else "opacity:.3"}"><bdi>{escape(token)}</bdi></span>'
+    look = f"background:{BLUE}26;border-radius:3px;padding:1px 3px" if seen else "opacity:.4"
+    return f'<span style="{look}"><bdi>{escape(token)}</bdi></span>'

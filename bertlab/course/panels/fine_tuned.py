@@ -5,7 +5,7 @@ from html import escape
 
 import ipywidgets as widgets
 
-from bertlab.course.panels.base import LABEL, WIDE, Panel, bar, image_html, line, panel, slider
+from bertlab.course.panels.base import LABEL, WIDE, Panel, bar, heading, image_html, line, panel, slider
 from bertlab.course.panels.models import answer_html
 from bertlab.draw.figures.tasks.answers import span_square
 from bertlab.draw.html.marked import marked_names
@@ -37,16 +37,15 @@ def classify_panel(models: Mapping[str, Classifier], labels: Sequence[str], text
 
 def verdicts_html(found: Mapping[str, Sequence[float]], labels: Sequence[str]) -> str:
     """A table: a row for each model, in each column the probability of a label as number and bar."""
-    head = "".join(f"<th>{escape(label)}</th>" for label in labels)
     rows = "".join(
         f"<tr><td>{escape(name)}</td>{''.join(_cell(value) for value in values)}</tr>" for name, values in found.items()
     )
-    return f"<table><tr><th></th>{head}</tr>{rows}</table>"
+    return f"<table>{heading('', *labels)}{rows}</table>"
 
 
 def _cell(probability: float) -> str:
     shown = f"<div>{probability:.1%}</div>{bar(140 * probability, BLUE)}"
-    return f'<td><div style="width:150px">{shown}</div></td>'
+    return f'<td><div style="width:150px;text-align:left">{shown}</div></td>'
 
 
 def names_panel(taggers: Mapping[str, Tagger], tokenizer: Tokenizer, text: str) -> Panel:
@@ -67,7 +66,8 @@ def names_html(title: str, tagger: Tagger, tokenizer: Tokenizer, text: str) -> s
     found = entities(words, tagger(words))
     names = [Name(spans[one.first][0], spans[one.last][1], one.kind) for one in found]
     kinds = sorted({"person", "pet", "place"} | {name.kind for name in names})
-    return f"<p><b>{escape(title)}</b></p>{marked_names(text, names, kinds)}"
+    above = f'<p style="margin:10px 0 2px"><b>{escape(title)}</b></p>'
+    return above + marked_names(text, names, kinds)
 
 
 def spans_panel(model: BertForQuestionAnswering, tokenizer: Tokenizer, question: str, passage: str) -> Panel:
@@ -107,8 +107,12 @@ def hits_html(hits: Sequence[Hit]) -> str:
     """A row for each unit: rank, cosine as a bar, name and parameters, first sentence."""
     rows = "".join(
         f"<tr><td>{hit.rank}</td><td>{hit.similarity:.2f}</td><td>{bar(80 * max(hit.similarity, 0), BLUE)}</td>"
-        f"<td style='text-align:left'><b>{escape(hit.unit.name)}</b>{escape(hit.unit.detail[:60])}<br>"
-        f"{escape(hit.unit.sentence[:140])}</td></tr>"
+        f"<td style='text-align:left'><b>{escape(hit.unit.name)}</b>{escape(_cut(hit.unit.detail, 60))}<br>"
+        f"{escape(_cut(hit.unit.sentence, 140))}</td></tr>"
         for hit in hits
     )
-    return f"<table><tr><th>rank</th><th colspan='2'>cosine</th><th>function</th></tr>{rows}</table>"
+    return f"<table>{heading('rank', 'cosine', '', 'function')}{rows}</table>"
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"

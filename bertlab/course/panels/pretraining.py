@@ -61,7 +61,7 @@ def _tensors(sample: SampledMasking, tokenizer: Tokenizer) -> str:
     """input_ids and labels, one below the other, as they go into the model."""
     ids, originals = (tokenizer.convert_tokens_to_ids(tokens) for tokens in (sample.after, sample.before))
     labels = [number if action else IGNORED for number, action in zip(originals, sample.actions, strict=True)]
-    style = f"color:{BLUE};font-weight:bold"
+    style = f"background:{BLUE}26;font-weight:bold"
     cells = [f'<td style="{style if label != IGNORED else "opacity:.5"}">{label}</td>' for label in labels]
     first = "".join(f"<td>{number}</td>" for number in ids)
     rows = f"<tr><th>input_ids</th>{first}</tr><tr><th>labels</th>{''.join(cells)}</tr>"

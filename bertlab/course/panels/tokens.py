@@ -10,12 +10,8 @@ from bertlab.draw.palette import BLUE, GREEN, ORANGE
 from bertlab.explain.pieces import CutWord, cut_words, smallest_size, with_fewer_pieces
 from bertlab.tokenizer import Tokenizer
 
-STYLE = """<style>
-.pieces { display: flex; flex-wrap: wrap; gap: 8px 14px; }
-.pieces span { display: inline-block; text-align: center; padding: 2px 7px; margin-right: 3px;
-  border: 1px solid; border-radius: 5px; }
-.pieces small { display: block; opacity: .85; }
-</style>"""
+PIECES = "display:flex;flex-wrap:wrap;gap:8px 14px"
+PIECE = "display:inline-block;text-align:center;padding:2px 7px;margin-right:3px;border-radius:5px"
 
 
 def pieces_panel(tokenizer: Tokenizer, text: str) -> Panel:
@@ -36,11 +32,13 @@ def pieces_html(words: Sequence[CutWord]) -> str:
     pieces = sum(len(word.pieces) for word in words)
     unknown = sum(word.pieces == ("[UNK]",) for word in words)
     counts = f"<p>{len(words)} words and marks, {pieces} pieces, {unknown} of them [UNK]</p>"
-    return f'{STYLE}<div class="pieces">{boxes}</div>{counts}'
+    return f'<div style="{PIECES}">{boxes}</div>{counts}'
 
 
 def _boxes(word: CutWord) -> str:
     colour = ORANGE if word.pieces == ("[UNK]",) else GREEN if len(word.pieces) > 1 else BLUE
-    look = f'style="border-color:{colour};background:{colour}26" title="{escape(word.written)}"'
-    pairs = zip(word.pieces, word.ids, strict=True)
-    return "".join(f"<span {look}><bdi>{escape(piece)}</bdi><small>{number}</small></span>" for piece, number in pairs)
+    look = f'style="{PIECE};border:1px solid {colour};background:{colour}26" title="{escape(word.written)}"'
+    return "".join(
+        f"<span {look}><bdi>{escape(piece)}</bdi><br><small>{number}</small></span>"
+        for piece, number in zip(word.pieces, word.ids, strict=True)
+    )

@@ -90,6 +90,7 @@ def three_embeddings(tokens: Sequence[str], token_type_ids: Sequence[int]) -> Fi
     """Draw what is added up at each position: the token's vector, its segment's, its position's (paper, figure 2)."""
     fig, ax = canvas(2.35)
     left, step = 1.15, (WIDTH - 1.25) / len(tokens)
+    size = min(9.0, (step - 0.13) * 120 / max(map(len, tokens)))  # a letter is 0.6 of its size wide, an inch 72
     segments = ["A" if kind == 0 else "B" for kind in token_type_ids]
     rows = [
         ("token", tokens, [BLUE] * len(tokens)),
@@ -100,7 +101,7 @@ def three_embeddings(tokens: Sequence[str], token_type_ids: Sequence[int]) -> Fi
         y = 0.15 + 0.58 * row
         ax.text(0.1, y + 0.15, name, va="center", size=11, weight="bold", color=INK)
         for i, (text, colour) in enumerate(zip(texts, colours, strict=True)):
-            box(ax, left + i * step, y, step - 0.07, text, colour, size=9)
+            box(ax, left + i * step, y, step - 0.07, text, colour, size=size if row == 0 else 9)
             ax.text(left + i * step + step / 2 - 0.035, y + 0.44, "+" if row < 2 else "=", ha="center", va="center")
     ax.text(0.1, 2.04, "sum", va="center", size=11, weight="bold", color=INK)
     for i in range(len(tokens)):

@@ -23,7 +23,7 @@ _PAGE = """<style>
 #{name} #vis svg {{ min-width: {width}px; }}
 </style>
 <div id="{name}">
-{controls}
+<div class="controls" style="display: none">{controls}</div>
 <div id="vis"><i>Run this cell to see the heads.</i></div>
 </div>
 <script>
@@ -33,6 +33,7 @@ _PAGE = """<style>
   const d3 = load(function (module, exports, define) {{ {d3} }});
   const require = {{ config() {{}} }};
   const requirejs = (names, run) => run(jquery, d3);
+  document.querySelector("#{name} .controls").style.display = "";
   {view}
 }})();
 </script>"""

@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from html import escape
 from os.path import commonprefix
 
-from bertlab.draw.palette import BLUE, GREY, OKABE_ITO, ORANGE
+from bertlab.draw.palette import BLUE, GREEN, GREY, OKABE_ITO, ORANGE
 from bertlab.draw.percent import percent
 from bertlab.errors import is_right_to_left
 from bertlab.explain.labels import Name
@@ -16,53 +16,58 @@ from bertlab.inputs.spans import after_marks
 
 ACTIONS = ["not chosen", "[MASK]", "random token", "left as it is"]
 _SYMBOLS = ["", "■", "↻", "="]
-_CLASSES = ["plain", "mask", "random", "kept"]
 
-STYLE = """<style>
-.strip { display: flex; flex-wrap: wrap; gap: 10px 7px; line-height: 1.3; }
-.strip span { padding: 4px 9px; border-radius: 6px; border: 1px solid transparent; font-size: 16px; }
-.strip small { display: block; direction: ltr; font-size: 11.5px; opacity: .85; }
-.strip .plain { opacity: .8; padding-inline: 2px; }
-.strip .special { opacity: .45; padding-inline: 2px; }
-.strip .mask { background: #0072B226; border-color: #0072B2; }
-.strip .random { background: #E69F0030; border-color: #E69F00; border-style: dashed; }
-.strip .kept { background: #009E7326; border: 3px double #009E73; padding: 2px 7px; }
-.passage { font-size: 17px; line-height: 1.75; max-width: 46em; overflow-wrap: anywhere;
-  white-space: pre-wrap; }
-.passage mark { background: #E69F0045; color: inherit; border-bottom: 3px solid #E69F00;
-  border-radius: 3px; padding: 2px 0; }
-.passage span { border-radius: 3px; padding: 1px 0; }
-.passage .best { border-bottom: 3px solid #D55E00; border-radius: 3px 3px 0 0; }
-.passage mark.unsure { border-bottom-style: dashed; }
-.passage i { font-style: normal; opacity: .5; }
-.passage.large { font-size: 1.9rem; line-height: 1.5; max-width: none; max-height: 14rem; overflow-y: auto; }
-.passage.large mark { border-radius: 6px; padding: 0 .2em; }
-.passage.large b { display: inline-block; width: 3.2em; border-bottom: 4px solid #0072B2; }
-.passage small { font-size: 11.5px; opacity: .85; padding-left: .15em; }
-</style>"""
+# Written into each element: JupyterLab takes a <style> out of what a notebook that nobody has run yet shows.
+_PASSAGE = (
+    "font-size:17px;line-height:1.75;max-width:46em;overflow-wrap:anywhere;white-space:pre-wrap"  # as it was written
+)
+_LARGE = "font-size:1.9rem;line-height:1.5;max-height:14rem;overflow-y:auto;overflow-wrap:anywhere;white-space:pre-wrap"
+_MARK = f"background:{ORANGE}45;border-bottom:3px solid {ORANGE};border-radius:3px;padding:2px 0"
+_SPAN = "border-radius:3px;padding:1px 0"
+_BEST = "border-bottom:3px solid #D55E00;border-radius:3px 3px 0 0;padding:1px 0"
+_NOTE = "font-size:11.5px;opacity:.85"
+_STRIP = "display:flex;flex-wrap:wrap;gap:10px 7px;line-height:1.3"
+_TOKEN = "border-radius:6px;font-size:16px;padding:5px 10px"
+_BARE = "font-size:16px;padding:5px 3px"
+_BOXED = "border-radius:6px;font-size:16px;padding:4px 9px"
+_ACTED = [
+    f"{_BARE};opacity:.8",
+    f"{_BOXED};background:{BLUE}26;border:1px solid {BLUE}",
+    f"{_BOXED};background:{ORANGE}30;border:1px dashed {ORANGE}",
+    f"{_BOXED};background:{GREEN}26;border:3px double {GREEN};padding:2px 7px",
+]
 
 
 def token_strip(tokens: Sequence[str], actions: Sequence[int], before: Sequence[str], special: Sequence[bool]) -> str:
     """Tokens after masking; each chosen one names what was done and what stood there before."""
     parts = []
     for token, action, old, is_special in zip(tokens, actions, before, special, strict=True):
-        kind = "special" if is_special else _CLASSES[action]
+        look = f"{_BARE};opacity:.45" if is_special else _ACTED[action]
         note = {1: f"was {old}", 2: f"was {old}, random", 3: "chosen, kept"}.get(action, "&nbsp;")
-        note = f"<small><bdi>{_SYMBOLS[action]} {escape(note) if action else note}</bdi></small>"
-        parts.append(f'<span class="{kind}"><bdi>{escape(token)}</bdi>{note}</span>')
+        parts.append(_token(token, look, f"{_SYMBOLS[action]} {escape(note) if action else note}"))
     return _strip(tokens, parts)
+
+
+def _token(token: str, look: str, note: str) -> str:
+    """A token in its box and, below it, a note of HTML."""
+    below = f'<small style="{_NOTE};display:block;direction:ltr"><bdi>{note}</bdi></small>'
+    return f'<span style="{look}"><bdi>{escape(token)}</bdi>{below}</span>'
 
 
 def marked_passage(passage: str, start: int, end: int) -> str:
     """The passage with characters start to end marked; none when start == end."""
     if start >= end:
-        return STYLE + _passage(escape(passage))
+        return _passage(escape(passage))
     head, span, tail = passage[:start], passage[start:end], passage[end:]
-    return STYLE + _passage(f"{escape(head)}<mark>{escape(span)}</mark>{escape(tail)}")
+    return _passage(f"{escape(head)}{_mark(escape(span))}{escape(tail)}")
 
 
-def _passage(inside: str) -> str:
-    return f'<div class="passage" dir="auto">{inside}</div>'
+def _passage(inside: str, look: str = _PASSAGE) -> str:
+    return f'<div class="passage" style="{look}" dir="auto">{inside}</div>'
+
+
+def _mark(inside: str, look: str = _MARK) -> str:
+    return f'<span class="mark" role="mark" style="{look}">{inside}</span>'  # <mark> is black on dark pages too
 
 
 def shaded_passage(answer: Answer) -> str:
@@ -82,7 +87,11 @@ def shaded_passage(answer: Answer) -> str:
         parts += [escape(answer.passage[done:start]), _shaded_token(answer, position, start, end)]
         done = end
     before, after = escape(answer.passage[:begun]), escape(answer.passage[done:])
-    return STYLE + _passage(f"<i>{before}</i>{''.join(parts)}<i>{after}</i>")
+    return _passage(f"{_faint(before)}{''.join(parts)}{_faint(after)}")
+
+
+def _faint(inside: str) -> str:
+    return f'<span style="opacity:.5">{inside}</span>'
 
 
 def _shaded_token(answer: Answer, position: int, start: int, end: int) -> str:
@@ -91,35 +100,40 @@ def _shaded_token(answer: Answer, position: int, start: int, end: int) -> str:
         f"linear-gradient({angle}deg, {colour}{round(190 * p**0.5):02x}, transparent 85%)"
         for angle, colour, p in ((90, BLUE, starts), (270, ORANGE, ends))
     ]
-    mark = ' class="best"' if answer.best.start_char <= start < answer.best.end_char else ""
+    best = answer.best.start_char <= start < answer.best.end_char
+    look = f'{"class=best " * best}style="{_BEST if best else _SPAN}'
     word = escape(answer.passage[start:end])
     title = escape(f"start {percent(starts)}, end {percent(ends)}")
-    return f'<span{mark} title="{title}" style="background: {", ".join(shades)}">{word}</span>'
+    return f'<span {look};background:{", ".join(shades)}" title="{title}">{word}</span>'
 
 
 def changed_words(text: str, other: str) -> str:
     """Show the words of `text` above those of `other`; what the one has and the other has not is marked."""
-    return STYLE + _passage(_own_words_marked(text, other)) + _passage(_own_words_marked(other, text))
+    return _passage(_own_words_marked(text, other)) + _passage(_own_words_marked(other, text))
 
 
 def gapped_sentence(text: str, other: str) -> str:
     """The text in large type with each [MASK] as a gap; the words that `other` lacks are marked."""
-    gap = '<b role="img" aria-label="hidden word"></b>'
-    return f'{STYLE}<div class="passage large" dir="auto">{_own_words_marked(text, other).replace("[MASK]", gap)}</div>'
+    line = f"display:inline-block;width:3.2em;border-bottom:4px solid {BLUE}"
+    gap = f'<b role="img" aria-label="hidden word" style="{line}"></b>'
+    marked = _own_words_marked(text, other, f"{_MARK};border-radius:6px;padding:0 .2em")
+    return _passage(marked.replace("[MASK]", gap), _LARGE)
 
 
-def _own_words_marked(text: str, other: str) -> str:
+def _own_words_marked(text: str, other: str, look: str = _MARK) -> str:
     words, others = text.split(), other.split()
     begin = len(commonprefix([words, others]))  # or a word that comes a thousand times is compared a million times
     end = len(commonprefix([words[begin:][::-1], others[begin:][::-1]]))
     middle = words[begin : len(words) - end], others[begin : len(others) - end]
     steps = SequenceMatcher(None, *middle, autojunk=False).get_opcodes()
-    return _with_marks(words, [(begin + first, begin + stop) for kind, first, stop, *_ in steps if kind != "equal"])
+    return _with_marks(
+        words, look, [(begin + first, begin + stop) for kind, first, stop, *_ in steps if kind != "equal"]
+    )
 
 
-def _with_marks(words: Sequence[str], marked: Sequence[Sequence[int]]) -> str:
+def _with_marks(words: Sequence[str], look: str, marked: Sequence[Sequence[int]]) -> str:
     inside = {i for first, stop in marked for i in range(first, stop)}
-    return " ".join(f"<mark>{escape(w)}</mark>" if i in inside else escape(w) for i, w in enumerate(words))
+    return " ".join(_mark(escape(w), look) if i in inside else escape(w) for i, w in enumerate(words))
 
 
 def attribution_strip(tokens: Sequence[str], values: Sequence[float]) -> str:
@@ -131,7 +145,7 @@ def attribution_strip(tokens: Sequence[str], values: Sequence[float]) -> str:
         depth = round(160 * abs(value) / largest)  # of 255: the text stays readable on it
         colour = f"{BLUE if value > 0 else ORANGE}{depth:02x}"
         note = f"{value:+.{decimals}f}".replace("-", "−") if round(value, decimals) else "0"
-        parts.append(f'<span style="background: {colour}"><bdi>{escape(token)}</bdi><small>{note}</small></span>')
+        parts.append(_token(token, f"{_TOKEN};background:{colour}", note))
     return _strip(tokens, parts)
 
 
@@ -144,16 +158,16 @@ def attributed_text(text: str, spans: Sequence[tuple[int, int]], values: Sequenc
         shade = f"{BLUE if value > 0 else ORANGE}{round(160 * abs(value) / largest):02x}"
         number = f"{value:+.2f}".replace("-", "−")
         parts.append(escape(text[done:start]))
-        parts.append(f'<span title="{number}" style="background: {shade}">{escape(text[start:stop])}</span>')
+        parts.append(f'<span title="{number}" style="{_SPAN};background:{shade}">{escape(text[start:stop])}</span>')
         done = stop
-    return STYLE + _passage("".join(parts) + escape(text[done:]))
+    return _passage("".join(parts) + escape(text[done:]))
 
 
 def _strip(tokens: Sequence[str], parts: Sequence[str]) -> str:
     """The tokens in the direction of their script; dir="auto" would go by [CLS]."""
     letters = "".join(token for token in tokens if not token.startswith("["))
     direction = "rtl" if is_right_to_left(letters) else "ltr"
-    return f'{STYLE}<div class="strip" dir="{direction}">{"".join(parts)}</div>'
+    return f'<div style="{_STRIP}" dir="{direction}">{"".join(parts)}</div>'
 
 
 def marked_names(
@@ -170,10 +184,12 @@ def marked_names(
     for name in sorted([*names, *marks], key=lambda one: one.start):
         parts += [escape(text[done : name.start]), _marked_name(text, name, kinds, name in (*inside.values(), *marks))]
         done = name.stop
-    return STYLE + _passage("".join(parts) + escape(text[done:]))
+    return _passage("".join(parts) + escape(text[done:]))
 
 
 def _marked_name(text: str, name: Name, kinds: Sequence[str], unsure: bool) -> str:
     colour = OKABE_ITO[kinds.index(name.kind) % len(OKABE_ITO)] if name.kind else GREY
-    mark = f'<mark{" class=unsure" * unsure} style="background: {colour}38; border-color: {colour}">'
-    return f"{mark}{escape(text[name.start : name.stop])} <small>{escape(name.kind)}{'?' * unsure}</small></mark>"
+    edge = f"3px {'dashed' if unsure else 'solid'} {colour}"
+    kind = f'<small style="{_NOTE};padding-left:.15em">{escape(name.kind)}{"?" * unsure}</small>'
+    look = f"{_MARK};background:{colour}38;border-bottom:{edge}"
+    return _mark(f"{escape(text[name.start : name.stop])} {kind}", look)

@@ -102,7 +102,7 @@ def test_ask_the_passage(tab, server):
 
 def test_ask_where_a_label_came_from(tab, server):
     show(tab, server, "tasks", "?model=storyworld-tiny&tasks_tab=Names")
-    assert tab.locator(".passage mark").all_inner_texts() == ["Ruth Hill person", "Lucky pet", "Ashford place"]
+    assert tab.locator(".passage .mark").all_inner_texts() == ["Ruth Hill person", "Lucky pet", "Ashford place"]
     tab.locator("[data-testid=stButtonGroup]").last.get_by_text("Ashford", exact=True).click()
     tab.get_by_text("The label of “Ashford” is B-place (it begins the name of a place)").wait_for()
     assert "word=7" in tab.url
@@ -218,6 +218,6 @@ def test_a_link_to_labels_opens_what_was_seen(tab, new_tab, server):
     other.goto(link)
     other.get_by_text("The label of “Ashford”").wait_for()
     settle(other)
-    for part in (".passage mark", ".passage span", "[data-testid=stTabs] [data-testid=stMarkdown] p"):
+    for part in (".passage .mark", ".passage span", "[data-testid=stTabs] [data-testid=stMarkdown] p"):
         assert other.locator(part).all_inner_texts() == tab.locator(part).all_inner_texts() != []
     unharmed(other)

@@ -8,7 +8,9 @@ from bertlab import BertForPreTraining, Tokenizer
 from bertlab.draw.html.marked import changed_words, gapped_sentence
 from bertlab.explain.attention.heads import strongest_link
 from bertlab.explain.attention.maps import attention_maps
+from tests.unstyled import unstyled
 
+MARK = '<span class="mark" role="mark">'
 TEXT, OTHER = "my [MASK] is hairy.", "my [MASK] is very tired."
 
 
@@ -26,8 +28,8 @@ def test_partners(one, other, pairs):
 
 
 def test_words_that_differ_are_marked_and_stay_text():
-    shown = changed_words("a <b> c", "a <i> d c")
-    assert "a <mark>&lt;b&gt;</mark> c" in shown and "a <mark>&lt;i&gt;</mark> <mark>d</mark> c" in shown
+    shown = unstyled(changed_words("a <b> c", "a <i> d c"))
+    assert f"a {MARK}&lt;b&gt;</span> c" in shown and f"a {MARK}&lt;i&gt;</span> {MARK}d</span> c" in shown
 
 
 def test_the_weight_that_changes_most_is_named(folders):
@@ -65,14 +67,14 @@ def test_a_view_of_one_version_says_so():
 
 
 def test_the_large_sentence_has_gaps_and_marks_what_the_other_lacks():
-    shown = gapped_sentence("a <b> [MASK].", "a <i> [MASK].")
-    assert "<mark>&lt;b&gt;</mark>" in shown and shown.count("<mark>") == 1
+    shown = unstyled(gapped_sentence("a <b> [MASK].", "a <i> [MASK]."))
+    assert f"{MARK}&lt;b&gt;</span>" in shown and shown.count(MARK) == 1
     assert "[MASK]" not in shown and shown.count('aria-label="hidden word"') == 1
 
 
 def test_what_a_long_text_has_of_its_own_is_found_between_what_both_say():
     text = "word [MASK] " * 5000
-    shown = gapped_sentence(f"{text}here {text}", f"{text}there {text}")
-    assert shown.count("<mark>") == 1 and "<mark>here</mark>" in shown
-    assert "<mark>" not in gapped_sentence(text, text)
-    assert changed_words("a a b", "a b").count("<mark>") == 1
+    shown = unstyled(gapped_sentence(f"{text}here {text}", f"{text}there {text}"))
+    assert shown.count(MARK) == 1 and f"{MARK}here</span>" in shown
+    assert '"mark"' not in gapped_sentence(text, text)
+    assert changed_words("a a b", "a b").count('role="mark"') == 1

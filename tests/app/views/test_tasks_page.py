@@ -11,6 +11,7 @@ from bertlab import BertConfig, BertForMaskedLM, BertForPreTraining, Tokenizer
 from bertlab.evaluation.calibration import CALIBRATION, LONG, SHORT
 from bertlab.explain.ablation import random_control
 from bertlab.io.locate import locate
+from tests.unstyled import unstyled
 
 NAMES, NEXT = "Names", "Next sentence"
 OPINION = "Ruth Hill bought Lucky a cake in Ashford. It was delicious."
@@ -155,17 +156,18 @@ def test_labels_of_names_are_explained():
 
 
 def marks(app) -> str:
-    return next(one.proto.body for one in app.main.get("html") if "<mark" in one.proto.body).partition("</style>")[2]
+    return next(one.proto.body for one in app.main.get("html") if 'class="mark"' in one.proto.body)
 
 
 def test_doubtful_names_are_marked():
     text = "Hi Priya, could you send the slides to Tom Becker at Siemens before noon?"
     app = opened("tasks", tasks_tab=NAMES, text=text, word="12")  # counted from 0, with the comma
     assert fine(app) and "Dashed, with a question mark" in said(app)
-    assert ">Siemens <small>?</small>" in marks(app) and "Tom Becker <small>PER</small>" in marks(app)
+    shown = unstyled(marks(app))
+    assert ">Siemens <small>?</small>" in shown and "Tom Becker <small>PER</small>" in shown
     assert labels(app)[0].startswith("**Not sure**: 9") and "“O”" in labels(app)[0]
     app = opened("tasks", tasks_tab=NAMES, text=text.lower())
-    assert fine(app) and "Dashed" not in said(app) and "unsure" not in marks(app)
+    assert fine(app) and "Dashed" not in said(app) and "dashed" not in marks(app)
 
 
 def judged(app):

@@ -18,7 +18,7 @@ def test_a_card_for_each_reader_shows_what_it_sees_and_writes():
     box = readers_panel({"GPT": reader("dog", False), "BERT": reader("cat", True)}, "the [MASK] <b> sat")
     text, result = box.children
     gpt, bert = result.value.split("<b>BERT</b>")
-    assert gpt.count("opacity:.3") == 2 and bert.count("opacity:.3") == 0
+    assert gpt.count("opacity:.4") == 2 and bert.count("opacity:.4") == 0
     assert "dog" in gpt and "75%" in gpt and "cat" in bert and "entropy 0.56 nats" in bert
     assert "&lt;b&gt;" in gpt and "&lt;i&gt;" in gpt and "<i>" not in gpt
     assert "Run this cell" in box._repr_mimebundle_()["text/html"]

@@ -53,7 +53,7 @@ def paths(
     """The probability of each label (rows) at each word (columns), and paths through them: a line for each."""
     fig = figure(0.9 + 0.4 * len(names))
     ax = fig.subplots()
-    ax.imshow(probabilities.T.numpy(), cmap="Greys", vmin=0, vmax=1.6, aspect="auto")
+    ax.imshow(probabilities.T.numpy(), cmap="Greys", vmin=0, vmax=2.5, aspect="auto")  # pale: numbers stand on it
     for word, label in np.ndindex(*probabilities.shape):
         value = float(probabilities[word, label])
         if value >= 0.005:
