@@ -62,8 +62,8 @@ def marked_passage(passage: str, start: int, end: int) -> str:
     return _passage(f"{escape(head)}{_mark(escape(span))}{escape(tail)}")
 
 
-def _passage(inside: str, look: str = _PASSAGE) -> str:
-    return f'<div class="passage" style="{look}" dir="auto">{inside}</div>'
+def _passage(inside: str, look: str = _PASSAGE, kind: str = "passage") -> str:
+    return f'<div class="{kind}" style="{look}" dir="auto">{inside}</div>'
 
 
 def _mark(inside: str, look: str = _MARK) -> str:
@@ -117,7 +117,7 @@ def gapped_sentence(text: str, other: str) -> str:
     line = f"display:inline-block;width:3.2em;border-bottom:4px solid {BLUE}"
     gap = f'<b role="img" aria-label="hidden word" style="{line}"></b>'
     marked = _own_words_marked(text, other, f"{_MARK};border-radius:6px;padding:0 .2em")
-    return _passage(marked.replace("[MASK]", gap), _LARGE)
+    return _passage(marked.replace("[MASK]", gap), _LARGE, "passage large")
 
 
 def _own_words_marked(text: str, other: str, look: str = _MARK) -> str:

@@ -107,7 +107,7 @@ def test_enter_applies_a_guess_and_one_press_swaps_the_sentence(tab, server):
     tab.keyboard.press("Enter")
     tab.get_by_text("Your guess they (pink)").first.wait_for()
     tab.get_by_role("radio", name="soldier", exact=True).click()
-    tab.locator(".large mark", has_text="soldier").wait_for()
+    tab.locator(".large .mark", has_text="soldier").wait_for()
     tab.wait_for_url("**version=2*")
     assert "guess=they" in tab.url
     unharmed(tab)
