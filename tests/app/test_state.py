@@ -73,7 +73,7 @@ def test_charts_are_drawn_and_written_under_one_lock(monkeypatch):
     """Streamlit changes Altair's globals while it draws; a chart written to a file meanwhile would lose its data."""
     drawn = []
     monkeypatch.setattr(layout.st, "altair_chart", lambda chart, **options: drawn.append(layout.CHARTS.locked()))
-    layout.show_chart(None, "nothing")
+    layout.show_chart(alt.Chart(), "nothing")
     assert drawn == [True]
     assert exports.written(lambda chart: layout.CHARTS.locked(), None)
     others = [path for path in APP.parent.rglob("*.py") if "altair_chart(" in path.read_text(encoding="utf-8")]
