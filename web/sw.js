@@ -25,7 +25,9 @@ async function answer(request) {
   return fresh;
 }
 
+// A page that a browser loads ahead of the reader is not visited. Firefox loads the next chapter so and, when the reader
+// goes elsewhere meanwhile, would report an error of whoever was answering.
 addEventListener("fetch", (event) => {
-  const { method, url } = event.request;
-  if (method === "GET" && new URL(url).origin === location.origin) event.respondWith(answer(event.request));
+  const { method, url, mode, destination } = event.request, ahead = mode === "no-cors" && !destination;
+  if (method === "GET" && !ahead && new URL(url).origin === location.origin) event.respondWith(answer(event.request));
 });

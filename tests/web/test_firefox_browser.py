@@ -1,6 +1,7 @@
 """The web edition in Firefox, where one is installed: the same answers, no error, no other host, without the server."""
 
 import shutil
+import time
 
 import pytest
 
@@ -40,8 +41,20 @@ def test_the_page_answers_and_goes_on_without_the_server(firefox, live_site):
 
 
 @pytest.mark.slow
-def test_pages_of_the_book_open_in_firefox(firefox, book):
-    for page in ("index.html", "notebooks/04_attention.html", "notebooks/13_what_it_knows.html"):
-        firefox.goto(f"{book}/{page}")
-        assert firefox.evaluate("() => document.querySelector('h1').textContent.length > 3"), page
-    assert (firefox.outside, firefox.broken) == ([], [])
+def test_pages_of_the_book_open_in_firefox(firefox, whole_site):
+    """Firefox loads the next chapter ahead. It is not kept, and leaving meanwhile is no error."""
+    asked = []
+    with served(whole_site, asked.append) as book:
+        firefox.goto(f"{book}/index.html")
+        firefox.evaluate("() => navigator.serviceWorker.ready.then(() => true)")
+        for page in ("index.html", "notebooks/04_attention.html", "notebooks/13_what_it_knows.html"):
+            firefox.goto(f"{book}/{page}")
+            assert firefox.evaluate("() => document.querySelector('h1').textContent.length > 3"), page
+        give_up = time.monotonic() + 60
+        while not any("14_the_family" in path for path in asked) and time.monotonic() < give_up:
+            time.sleep(0.1)
+        assert any("14_the_family" in path for path in asked), "nothing was loaded ahead"
+        time.sleep(1)  # for what would keep it
+        assert firefox.evaluate("() => caches.match('04_attention.html').then(Boolean)")
+        assert not firefox.evaluate("() => caches.match('14_the_family.html').then(Boolean)")
+        assert (firefox.outside, firefox.broken) == ([], [])

@@ -23,8 +23,14 @@ def show(tab, site, link=""):
     tab.locator("#heads button").first.wait_for()
 
 
+def wait_for_status(tab, text):
+    """Wait until the page says so, or what went wrong."""
+    tab.locator("#status", has_text=text).or_(tab.locator("#problem", has_text=re.compile("."))).first.wait_for()
+    unharmed(tab)
+
+
 def answered(tab):
-    tab.locator("#status", has_text=ANSWERED).wait_for()
+    wait_for_status(tab, ANSWERED)
     tab.locator("#progress").wait_for(state="hidden")
     unharmed(tab)
 
@@ -171,18 +177,17 @@ def test_the_small_model_answers_until_the_large_one_has_come(new_tab, live_site
     with served(live_site, hold) as site:
         tab = new_tab()
         tab.goto(f"{site}/live/?text=the+dog+is+[MASK].")
-        tab.locator("#status", has_text="Answered by storyworld-tiny, here").wait_for()
+        wait_for_status(tab, "Answered by storyworld-tiny, here")
         assert "the small model, until the large one has come" in tab.locator("#status").text_content()
         come.set()
-        tab.locator("#status", has_text=ANSWERED).wait_for()
-        unharmed(tab)
+        answered(tab)
 
 
 def test_it_goes_on_without_the_server(new_tab, live_site):
     tab = new_tab()
     with served(live_site) as site:
         show(tab, site)
-        tab.locator("#status", has_text=ANSWERED).wait_for()
+        answered(tab)
         tab.evaluate("navigator.serviceWorker.ready.then(() => true)")
     show(tab, site, "?text=Better+late+than+[MASK].")
     answered(tab)
