@@ -8,12 +8,30 @@ from app.explore import PAGES
 from bertlab.draw.percent import percent
 
 
-@pytest.mark.parametrize("model", ["english", TINY])
-@pytest.mark.parametrize("page", sorted(PAGES.keys() - {"stories"}))  # which shows no model
-def test_first_screen_shows_the_bundled_model(page, model):
-    app = opened(page, model=model)
+@pytest.mark.parametrize("page", PAGES)
+def test_first_screen_shows_real_english_and_asks_no_model_the_second_time(page):
+    """What a first visit computed is kept for all readers."""
+    check_first_screen(page, opened(page), "english")
+    asked = []
+    hook = register_module_forward_pre_hook(lambda module, inputs: asked.append(type(module).__name__))
+    try:
+        assert fine(opened(page))
+    finally:
+        hook.remove()
+    assert asked == []
+
+
+@pytest.mark.parametrize("page", sorted(PAGES.keys() - {"stories"}))
+def test_first_screen_shows_the_small_world(page):
+    check_first_screen(page, opened(page, model=TINY), TINY)
+
+
+def check_first_screen(page, app, model):
     assert fine(app), said(app)
-    assert app.title[0].value and f"Model: **{model}" in said(app)
+    assert app.title[0].value
+    if page == "stories":  # which shows no model
+        return
+    assert f"Model: **{model}" in said(app)
     if page != "training" or model == TINY:  # what there is of a training depends on the files of the run
         assert len(app.download_button) >= 1
         assert cells(app)
@@ -161,16 +179,3 @@ def test_the_word_of_a_link_and_the_pressed_one(folders):
     assert app.main.pills[-1].value == 4
     app.main.pills[-1].set_value(2).run()  # equal words are different chips
     assert fine(app) and app.query_params["word"] == "2"
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_a_page_that_was_open_before_asks_no_model(page):
-    """What a first visit computed is kept for all readers."""
-    asked = []
-    opened(page)
-    hook = register_module_forward_pre_hook(lambda module, inputs: asked.append(type(module).__name__))
-    try:
-        assert fine(opened(page))
-    finally:
-        hook.remove()
-    assert asked == []
