@@ -37,7 +37,7 @@ def test_the_figures_of_a_station_are_those_of_its_models(name, number):
 def one_station_of_each_link() -> list[tuple[str, int]]:
     links = {key: (station.page or FIRST, chosen(station)) for key, station in STATIONS.items()}
     kept = one_of_each(links.values())
-    return [key for key, link in links.items() if any(link is one for one in kept)]
+    return [key for key, link in links.items() if link in kept]
 
 
 @pytest.mark.parametrize(("name", "number"), one_station_of_each_link())
@@ -111,13 +111,13 @@ def test_a_bad_file_gets_one_line_with_file_and_key(old, new, message, tmp_path,
     error = capsys.readouterr().err.strip()
     assert ended.value.code == 2 and "\n" not in error
     assert message.partition(" (attention")[0] in error
+
+
+def test_a_teachers_story_is_offered_and_followed_and_a_bad_file_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("BERTLAB_STORIES", str(tmp_path))
-    assert message.partition(": ")[0] in boxes(opened("stories"))
-
-
-def test_a_teachers_story_is_offered_and_followed(tmp_path, monkeypatch):
+    (tmp_path / "my.toml").write_text(GOOD.replace('about = "A"', "about = 3"))
+    assert "my.toml: about" in boxes(opened("stories"))
     (tmp_path / "my.toml").write_text(GOOD.replace('"T"', '"Our own"'))
-    monkeypatch.setenv("BERTLAB_STORIES", str(tmp_path))
     assert "Our own" in said(opened("stories"))
     app = opened("tasks", story="my/1", text="a")
     assert fine(app) and "Our own · 1 of 1" in said(app)
