@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.web.serving import served
 from tests.web.firefox import opened
-from tests.web.test_engine_browser import ANSWER, OPEN, OURS, assert_answers, texts
+from tests.web.test_engine_browser import ANSWER, OPEN, OURS, assert_answers, some_texts
 
 PROGRAM = next(filter(None, map(shutil.which, ("firefox-esr", "firefox"))), None)
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(PROGRAM is None, reason="no Firefox on this machine")]
@@ -22,10 +22,10 @@ def firefox(tmp_path):
 
 
 @pytest.mark.parametrize(("kernel", "name"), [("product.wasm", OURS[0]), (None, OURS[-1])], ids=["simd", "plain"])
-def test_a_hundred_texts_get_the_answers_of_bertlab_in_firefox(firefox, site, kernel, name):
+def test_texts_get_the_answers_of_bertlab_in_firefox(firefox, site, kernel, name):
     firefox.goto(f"{site}/live/js/model.js")  # as text: an empty page of the site
     assert firefox.evaluate(OPEN, [name, kernel, 16]) is (kernel is None)
-    assert_answers(firefox.evaluate(ANSWER, texts()), name, 16)
+    assert_answers(firefox.evaluate(ANSWER, some_texts()), name, 16, some_texts())
 
 
 def test_the_page_answers_and_goes_on_without_the_server(firefox, live_site):
