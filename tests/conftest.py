@@ -5,6 +5,8 @@ import os
 import shutil
 import signal
 from dataclasses import replace
+from functools import cache
+from types import SimpleNamespace
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # no test may reach a hub
 
@@ -45,10 +47,14 @@ def pytest_collection():
         gc.freeze()
 
 
+def is_nightly() -> bool:
+    """Whether this is `make test-all`."""
+    return settings.get_current_profile_name() == "nightly"
+
+
 def tries(count: int, **options) -> settings:
     """Try so many examples of a property in `make test-all`, a quarter of them in `make test`."""
-    nightly = settings.get_current_profile_name() == "nightly"
-    return settings(max_examples=count if nightly else max(10, count // FEWER), **options)
+    return settings(max_examples=count if is_nightly() else max(10, count // FEWER), **options)
 
 
 SMALL = dict(
@@ -140,6 +146,18 @@ def pretrained(recipe, tok, tmp_path_factory) -> str:
     folder = tmp_path_factory.mktemp("models") / "untrained"
     new_model(replace(recipe, max_position_embeddings=256, seed=8), tok).save_pretrained(folder, tok)
     return str(folder)
+
+
+@pytest.fixture(scope="module")
+def each_model_once():
+    """Let `bertlab.predict` open each model once, for a test that asks it for one text after the other."""
+    from bertlab import predict
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(predict, "open_masked", cache(predict.open_masked))
+        patch.setattr(predict, "open_task", cache(predict.open_task))
+        patch.setattr(predict, "Tokenizer", SimpleNamespace(from_pretrained=cache(Tokenizer.from_pretrained)))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -76,11 +76,9 @@ print(json.dumps([bertlab.__file__, bundled_models(), shape, tok.vocab_size]))
     assert shape[0] == 1 and shape[2] == vocab_size
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [("the dog is [MASK].",), ("--question", "Who cut the leeks?", "--passage", "Mark cut the leeks. Ruth sang.")],
-)
-def test_the_command_predicts(installed, tmp_path, arguments):
+def test_the_command_predicts(installed, tmp_path):
+    """With an adapter, which needs the model that it was trained on, too."""
+    arguments = ("--question", "Who cut the leeks?", "--passage", "Mark cut the leeks. Ruth sang.")
     command = installed / ("Scripts/bertlab.exe" if os.name == "nt" else "bin/bertlab")
     rows = json.loads(run(command, "predict", *arguments, "--json", cwd=tmp_path, PYTHONPATH=str(installed)))
     assert rows and all(0 < row["probability"] <= 1 for row in rows)

@@ -1,7 +1,7 @@
 """Where two outcomes differ first, and how to say so."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +24,7 @@ class Difference:
     right: Any
 
 
-def first_difference(mine: Sequence[dict[str, Any]], right: Sequence[dict[str, Any]]) -> Difference | None:
+def first_difference(mine: Iterable[dict[str, Any]], right: Sequence[dict[str, Any]]) -> Difference | None:
     for case, (here, there) in enumerate(zip(mine, right, strict=True)):
         items = ["stops"] if "stops" in here or "stops" in there else [*there]
         for item in items:

@@ -85,13 +85,16 @@ class Exercise:
 
     def outcome(self, program: Sequence[Program], beside: Sequence = ()) -> list[Observed]:
         """Return what is observed of a program on each case."""
+        return [*self.observed(program, beside)]
+
+    def observed(self, program: Sequence[Program], beside: Sequence = ()) -> Iterator[Observed]:
+        """Yield what is observed of a program on each case, which is run only when it is asked for."""
         with _steady():
             cases = self.cases(*beside)
-        found = []
         for case in cases:
             with _steady():
-                found.append(self._observe(program, tuple(map(_own, case))))
-        return found
+                found = self._observe(program, tuple(map(_own, case)))
+            yield found
 
     def _observe(self, program: Sequence[Program], case: tuple) -> Observed:
         try:

@@ -1,5 +1,6 @@
 """The explorer without a browser: open a page with a link, read what it says, run the cells that it offers."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
@@ -20,7 +21,7 @@ ODD = {
     "emoji": "👩‍👩‍👧 🐕 [mask]",
     "one word": "word",
     "only marks": "[MASK] [MASK] [CLS] [SEP]",
-    "very long": "word " * 10_000 + "[MASK]",
+    "very long": "word " * 2_000 + "[MASK]",
     "one long word": "w" * 50_000,
 }
 PLAIN = ["html", "controls", "chinese", "one word", "very long"]  # half of them, for one page more
@@ -37,6 +38,16 @@ def opened(page: str = FIRST, ask: bool = False, **link) -> AppTest:
     if not ask:
         app.session_state.permitted = {str(link.get(key)).partition("/step-")[0] for key in ("folder", "versus", "run")}
     return app.run()
+
+
+def one_of_each(links: Iterable[tuple[str, dict]]) -> list[tuple[str, dict]]:
+    """The links, but one alone of those that differ in what was typed and in nothing that is chosen."""
+    typed = {"text", "other", "pair", "question", "passage", "next_text", "next_pair", "film_text", "film_pair"}
+    found: dict = {}
+    for page, link in links:
+        kind = page, *sorted((key, "" if key in typed else str(value)) for key, value in link.items())
+        found.setdefault(kind, (page, link))
+    return [*found.values()]
 
 
 def fine(app: AppTest) -> bool:

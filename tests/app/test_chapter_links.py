@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-from pages import boxes, opened
+from pages import boxes, one_of_each, opened
 
 from app.explore import FIRST
 from app.shared.page.moved import PAGES, translated
@@ -20,13 +20,14 @@ from bertlab.io.locate import locate
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 
 
-def links() -> list[str]:
+def links() -> list[tuple[str, dict[str, str]]]:
+    """Page and choices of one link of each kind."""
     found = set()
     for path in NOTEBOOKS.glob("*.ipynb"):
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
             if cell["cell_type"] == "markdown":
                 found.update(re.findall(r"\(http://localhost:8501/([^\s)]*)\)", "".join(cell["source"])))
-    return sorted(found)
+    return one_of_each((urlsplit(link).path, dict(parse_qsl(urlsplit(link).query))) for link in sorted(found))
 
 
 @pytest.fixture
@@ -40,11 +41,10 @@ def readers_models(tmp_path) -> dict[str, str]:
     return {f"notebooks/{path.name}": str(path) for path in tmp_path.iterdir()}
 
 
-@pytest.mark.parametrize("link", links())
-def test_a_link_of_a_chapter_opens_what_it_names(link, readers_models):
-    page, asked = urlsplit(link).path, dict(parse_qsl(urlsplit(link).query))
+@pytest.mark.parametrize(("page", "asked"), links())
+def test_a_link_of_a_chapter_opens_what_it_names(page, asked, readers_models):
     if "folder" in asked:
-        asked["folder"] = readers_models[asked["folder"]]
+        asked = asked | {"folder": readers_models[asked["folder"]]}
     app = opened(page or FIRST, **asked)  # the first page has no name in its address
     assert not app.exception and not app.error, boxes(app)
     if page in PAGES:

@@ -44,7 +44,7 @@ COMMANDS = {
     "info": ["info", "MODEL"],
     "evaluate": ["evaluate", "MODEL", "--text", "texts"],
     "embed": ["embed", "colours.csv", "--model", "MODEL", "--out", "vectors.npy"],
-    "search": ["search", "a red dog", "--corpus", "texts"],
+    "search": ["search", "a red dog", "--corpus", "texts/00.txt"],
     "export": ["export", "MODEL", "--to", "transformers", "--out", "exported"],
     "pretrain": ["pretrain", "--model", "MODEL", "--text", "texts", "--steps", "2", "--out", "run"],
     "finetune": FINETUNE,

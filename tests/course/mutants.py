@@ -16,7 +16,7 @@ from bertlab.course.exercise import Exercise
 from bertlab.course.observe import tensors_of
 
 LOST = {"mask ignored": ("attention_mask", "mask", "padding", "special"), "segments ignored": ("token_type_ids",)}
-MOST_DRAWN = 1000  # of a generator: some have no end
+MOST_DRAWN = 100  # of a generator: some have no end
 Mutant = tuple[str, Callable]  # what is mutated, and a function that returns the program
 
 

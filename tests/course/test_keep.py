@@ -110,10 +110,12 @@ def test_parts_are_put_together_as_they_were():
     assert KEPT.keys() == {part.name for part in parts.parts} - {"Config", "pretrain", "published", "save"}
 
 
-@pytest.mark.parametrize("name", KEPT)
-def test_the_solutions_pass_their_checks(name):
+def test_the_solutions_pass_their_checks():
     module, _ = load()
-    KEPT[name](*(getattr(module, reference.__name__) for reference in KEPT[name].references))
+    checks = dict.fromkeys(KEPT.values())  # parts may share one
+    for check in checks:
+        check(*(getattr(module, reference.__name__) for reference in check.references))
+    assert len(checks) > 20
 
 
 def test_a_solution_kept_word_for_word_is_not_called_the_readers():

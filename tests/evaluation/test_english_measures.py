@@ -5,6 +5,7 @@ import json
 from functools import cache
 from pathlib import Path
 
+import pytest
 import torch
 from sklearn.feature_extraction.text import TfidfVectorizer
 from torch import Tensor
@@ -24,6 +25,7 @@ def rows(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+@pytest.mark.usefixtures("each_model_once")
 def test_everyday_gaps_are_filled():
     gaps = rows("gaps.csv")
     right = sum(fill_in(gap["text"], "english", 1)[0]["text"] in gap["accepted"].split("|") for gap in gaps)

@@ -4,8 +4,11 @@ import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from bertlab.predict import predict_one
 
+pytestmark = pytest.mark.usefixtures("each_model_once")
 TEXTS = tomllib.loads((Path(__file__).parent / "visitor_texts.toml").read_text(encoding="utf-8"))
 
 

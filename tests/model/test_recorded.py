@@ -11,6 +11,7 @@ CASES = {kind.__name__: (kind, {}) for kind in [*MODELS, BertForSentenceEmbeddin
 CASES |= {decoder: (BertForTokenClassification, {"token_decoder": decoder}) for decoder in ("cnn", "crf")}
 # Heads that are more than a Linear, or take other inputs; the others are parts of the first.
 OWN = ("BertForPreTraining", "BertForMultipleChoice", "BertForSentenceEmbedding", "cnn", "crf")
+EACH = [pytest.param(name, marks=() if name in OWN else pytest.mark.nightly) for name in CASES]
 FREE = torch.export.Dim.DYNAMIC
 
 
@@ -28,7 +29,7 @@ def same(one, other):
             torch.testing.assert_close(getattr(other, name), expected)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", EACH)
 def test_an_exported_program_takes_any_batch_and_length(name, config, batch):
     kind, fields = CASES[name]
     model, inputs = build(kind, config.changed(num_hidden_layers=1, **fields)), inputs_of(name, batch)
@@ -40,9 +41,7 @@ def test_an_exported_program_takes_any_batch_and_length(name, config, batch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name in OWN else pytest.mark.nightly) for name in CASES]
-)
+@pytest.mark.parametrize("name", EACH)
 def test_the_whole_call_compiles_to_one_graph(name, config, batch):
     kind, fields = CASES[name]
     model, inputs = build(kind, config.changed(num_hidden_layers=1, **fields)), inputs_of(name, batch)

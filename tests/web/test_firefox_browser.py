@@ -22,7 +22,7 @@ def firefox(tmp_path):
 
 
 @pytest.mark.parametrize(("kernel", "name"), [("product.wasm", OURS[0]), (None, OURS[-1])], ids=["simd", "plain"])
-def test_odd_texts_and_gaps_get_the_answers_of_bertlab_in_firefox(firefox, site, kernel, name):
+def test_texts_get_the_answers_of_bertlab_in_firefox(firefox, site, kernel, name):
     firefox.goto(f"{site}/live/js/model.js")  # as text: an empty page of the site
     assert firefox.evaluate(OPEN, [name, kernel, 16]) is (kernel is None)
     assert_answers(firefox, texts()[20:40], name, 16)  # five gaps, all odd ones, five opinions

@@ -8,6 +8,7 @@ from story_measures import (
     ENGLISH,
     TINY,
     answered,
+    attention,
     chosen,
     film,
     first_guess,
@@ -18,7 +19,7 @@ from story_measures import (
     label,
     model,
     names,
-    opinion,
+    opinions_on,
     percent,
     separated,
     tokenizer,
@@ -181,11 +182,10 @@ def no_proof(station: Station) -> list[float]:
 
 def preferred(random: bool, sentences: Sequence[Reference]) -> Tensor:
     """In which of N sentences each head gives the right noun more of the pronoun's attention (N, L, A)."""
-    found = []
-    for text, pronoun, right, other in sentences:
-        maps = attention_maps(model(BertModel, ENGLISH, random), tokenizer(ENGLISH), text)
-        at = maps.weights[:, :, len(maps.tokens) - 1 - maps.tokens[::-1].index(pronoun)]  # the last one, (L, A, S)
-        found.append(at[..., maps.tokens.index(right)] > at[..., maps.tokens.index(other)])
+    found, (weights, tokens) = [], attention(ENGLISH, [each.text for each in sentences], random)
+    for row, words, (_, pronoun, right, other) in zip(weights, tokens, sentences, strict=True):
+        at = row[:, :, len(words) - 1 - words[::-1].index(pronoun)]  # the last one, (L, A, S)
+        found.append(at[..., words.index(right)] > at[..., words.index(other)])
     return torch.stack(found).float()
 
 
@@ -272,7 +272,8 @@ def turned(station: Station, adverb: str, words: Sequence[str], to: str) -> floa
     frames = "The film was {}.", "The acting is {}.", "This story is {}.", "The ending was {}.", "I found it {}."
     pairs = [(frame.format(word), frame.format(f"{adverb} {word}")) for frame, word in product(frames, words)]
     assert len(pairs) == 50
-    return sum(opinion(one) != to == opinion(two) for one, two in pairs) / len(pairs)
+    without, with_it = map(opinions_on, zip(*pairs, strict=True))
+    return sum(one != to == two for one, two in zip(without, with_it, strict=True)) / len(pairs)
 
 
 def praise_denied(station: Station) -> list[float]:
@@ -480,7 +481,7 @@ def one_true_sentence(station: Station) -> list[float]:
 
 
 def a_layer_of_heads(station: Station) -> list[float]:
-    text, third, first = chosen(station)["text"], *([(layer, head) for head in range(12)] for layer in (2, 0))
+    text, third, first = chosen(station)["text"], *(tuple((layer, head) for head in range(12)) for layer in (2, 0))
     assert chosen(station)["off"] == [f"3-{head + 1}" for head in range(12)]
     sure = [gap for gap in film().sentences + everyday_gaps() if max(guesses(gap).values()) > 0.4]
     kept = [sum(first_guess(gap) == first_guess(gap, off) for gap in sure) for off in (third, first)]

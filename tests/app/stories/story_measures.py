@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from functools import cache
 
+import torch
 from torch import Tensor
 
 from app.shared.model.bundled import LEFT_TO_RIGHT
@@ -25,7 +26,7 @@ from bertlab.explain.labels import label_text, label_words
 from bertlab.explain.snapshots import HeadFrame
 from bertlab.explain.spans import answer
 from bertlab.explain.vectors import layer_measures, text_vectors
-from bertlab.explain.words.fill import fill_positions, masked_row
+from bertlab.explain.words.fill import masked_row, position_log_probabilities
 from bertlab.explain.words.from_left import fill_from_left
 from bertlab.explain.words.next_sentence import both_orders
 from bertlab.io.stories import Station
@@ -61,16 +62,32 @@ def weights(name: str, text: str, query: str, key: str, random: bool = False) ->
     return maps.weights[:, :, maps.tokens.index(query), maps.tokens.index(key)]
 
 
-def guesses(text: str, random: bool = False, off: Sequence[Head] = ()) -> dict[str, float]:
+def attention(name: str, texts: Sequence[str], random: bool = False) -> tuple[Tensor, list[list[str]]]:
+    """The attention of all heads in N texts (N, L, A, S, S), read at once, and the tokens of each with [PAD]."""
+    tok = tokenizer(name)
+    batch = tok(list(texts))
+    with torch.inference_mode():
+        layers = model(BertModel, name, random)(**batch, output_attentions=True).attentions
+    return torch.stack(layers, dim=1), [tok.convert_ids_to_tokens(ids) for ids in batch["input_ids"].tolist()]
+
+
+@cache
+def words() -> list[str]:
+    return tokenizer(ENGLISH).convert_ids_to_tokens(list(range(tokenizer(ENGLISH).vocab_size)))
+
+
+@cache
+def guesses(text: str, random: bool = False, off: tuple[Head, ...] = ()) -> dict[str, float]:
     """What a BERT of English writes into a gap without the heads `off`, with the probabilities of all words, the first
     guess first."""
     tok, bert = tokenizer(ENGLISH), model(BertForPreTraining, ENGLISH, random)
     batch, gaps = masked_row(bert, tok, text)
-    found = fill_positions(bert, tok, batch | {"head_mask": head_mask(bert, off)}, gaps, tok.vocab_size)[0]
-    return dict(zip(found.tokens, found.probabilities, strict=True))
+    found = position_log_probabilities(bert, batch | {"head_mask": head_mask(bert, off)}, gaps)[0].exp()  # (V,)
+    ranked = found.sort(descending=True)
+    return dict(zip((words()[id] for id in ranked.indices.tolist()), ranked.values.tolist(), strict=True))
 
 
-def first_guess(text: str, off: Sequence[Head] = ()) -> str:
+def first_guess(text: str, off: tuple[Head, ...] = ()) -> str:
     return next(iter(guesses(text, off=off)))
 
 
@@ -86,9 +103,13 @@ def label(text: str, expected: str, pair: str | None = None, name: str = "englis
     return found.probabilities[expected]
 
 
-def opinion(text: str) -> str:
+def opinions_on(texts: Sequence[str]) -> list[str]:
+    """The label of each text; all are read at once."""
     name = "english-sentiment"
-    return str(label_text(model(BertForSequenceClassification, name), tokenizer(name), text).prediction.label)
+    bert = model(BertForSequenceClassification, name)
+    with torch.inference_mode():
+        found = bert(**tokenizer(name)(list(texts))).logits.argmax(-1)  # (N, labels) -> (N,)
+    return [bert.config.id2label[number] for number in found.tolist()]
 
 
 def names(text: str) -> tuple[list[tuple[str, str]], float]:

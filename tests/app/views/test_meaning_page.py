@@ -177,9 +177,8 @@ def test_files_that_cannot_be_read_are_named(folders, wrong):
 
 
 def test_rows_without_text_are_left_out_and_counted(folders):
-    app = with_file(folders, "a.csv", (CSV + ",a\n" + "x,b\n" * 600).encode())
-    assert fine(app), said(app)
-    assert "left out 1 row" in said(app) and "only the first 500 are shown" in said(app)
+    app = with_file(folders, "a.csv", (CSV + ",a\n").encode())
+    assert fine(app) and "left out 1 row" in said(app), said(app)
 
 
 def test_a_sentence_encoder_opens_with_its_own_vector(folders, tmp_path):

@@ -135,6 +135,7 @@ TASKS = {
 }
 
 
+@pytest.mark.usefixtures("each_model_once")
 @pytest.mark.parametrize("name", bundled_models())
 def test_a_bundled_model_answers_the_same_in_transformers(name):
     TASKS[classes_of(locate(name))[0]](name)
