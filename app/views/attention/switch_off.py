@@ -32,7 +32,6 @@ def show_without(loaded: models.Loaded, chosen: Followed, off: tuple[Head, ...])
     asked = chosen.arguments(chosen.queries[0])
     found = models.compute(fill_without, loaded, *asked, off, GUESSES, loaded.limit)
     st.subheader(f"The prediction without {'these heads' if len(off) > 1 else 'this head'}", anchor=False)
-    st.markdown(chosen.context)
     for fill, title in knockout_heads.before_and_after(found.before, found.after, off):
         alt = f"{title}, the likeliest words are {', '.join(fill.tokens[:3])}"
         layout.show_chart(fill_bars(fill, chosen.word), alt)

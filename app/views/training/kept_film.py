@@ -31,4 +31,4 @@ def show(run: TrainingRun, source: str, step: int | None) -> None:
     kept = cell.let("kept", cell.call(read_film, source))
     exports("kept-film", table, cell.picture(word_lines, cell.call(kept_table, kept, number)), chart)
     heads = Name(f"{kept}.heads({number}, {cell.open(loaded)[1]})")
-    head_forms.show_heads(film.heads(number, loaded.tokenizer), loaded, film.sentences[number], None, None, cell, heads)
+    head_forms.show_heads(film.heads(number, loaded.tokenizer), loaded, film.sentences[number], None, cell, heads)
