@@ -47,10 +47,12 @@ STYLE = """<style>
 }
 [data-testid="stPopoverBody"]:has([data-testid="stDataFrame"]) { width: min(46rem, 94vw); }
 [data-testid="stPopoverBody"]:has(.st-key-models) { width: min(25rem, 94vw); }
+.st-key-sentences > :nth-child(-n + 2) { min-width: min(100%, 20rem); }
 .st-key-world p { text-align: start; }
 .st-key-story { background: #edf4fa; padding: .6rem 1rem; }
 .st-key-story p { font-size: .88rem; line-height: 1.4; max-width: none; }
 :has(.st-key-story) :is(.st-key-lead, .st-key-intro, .st-key-example_choice, .st-key-two) { display: none; }
+:has(.st-key-story) :is([data-testid=stTextArea], [data-testid=stTextInput]) label { display: none; }
 :has(.st-key-story) h1 { font-size: 1.1rem !important; padding-bottom: 0; }
 :has(.st-key-story) [data-testid=stColumn]:has([aria-label^="Second text ("]:placeholder-shown) { display: none; }
 @media (min-width: 641px) { :has(> .st-key-story) { position: sticky; top: 0; z-index: 9; } }
@@ -66,7 +68,6 @@ a.way:is(:hover, :focus) { border-color: #0072B2; }
   .st-key-example_choice [data-testid="stButtonGroup"] > :last-child { flex-wrap: nowrap; overflow-x: auto; }
   .st-key-example_choice [data-testid="stButtonGroup"] button { flex: none; }
   .st-key-story [data-testid=stHorizontalBlock] { row-gap: .2rem; }
-  .st-key-sentences > :nth-child(-n + 2) { flex: 1 1 100%; }
   .st-key-stories { margin-top: .5rem; }
   .st-key-stories [data-testid=stHorizontalBlock] { row-gap: .7rem; }
   [class*=st-key-tools-], [class*=st-key-numbers-] { row-gap: 0; }
@@ -103,7 +104,6 @@ PRESENTED = """<style>
   .st-key-story a.way { padding: .1rem .3rem; font-size: .8rem; }
   :has(.st-key-story) [data-testid=stColumn] { min-width: 8rem; }
   .st-key-story [data-testid=stColumn] { min-width: 100% !important; }
-  :has(.st-key-story) :is([data-testid=stTextArea], [data-testid=stTextInput]) label { display: none; }
 }
 .st-key-lead, [class*=st-key-tools-] { display: none; }
 </style>"""

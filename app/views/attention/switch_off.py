@@ -19,8 +19,8 @@ GUESSES = 6
 def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
     st.container(key="intro").markdown(
         "Attention shows where a head *looks*. To see what it is *good for*, switch it off: its output is set to "
-        "zero, and the model predicts again. A cell shows the change in ln p of the word when that head alone is off: "
-        "**orange** means less probable without the head, **blue** more probable."
+        "zero, and the model predicts again. A cell shows how ln p, the logarithm of the word's probability, changes "
+        "when that head alone is off: **orange** means less probable without the head, **blue** more probable."
     )
     chosen = followed.choose(loaded, text, pair)
     if chosen:

@@ -41,7 +41,7 @@ def show_draw(loaded: models.Loaded, text: str, pair: str | None, rate: float, s
     st.markdown("**What the model predicts at the chosen positions**")
     table = loss_table(drawn.guesses, ACTIONS)
     nats = st.column_config.NumberColumn("loss (nats)", format="%.2f")
-    layout.show_shares(table.drop(columns="position"), "p(true)", {"loss": nats})
+    layout.show_shares(table.drop(columns=["position", "action"]), "p(true)", {"loss": nats})
     st.markdown(
         f"The loss of this draw is the mean over the chosen positions: **{drawn.loss:.2f} nats**. Blind guessing has "
         f"ln {loaded.tokenizer.vocab_size:,} = {math.log(loaded.tokenizer.vocab_size):.2f}."

@@ -98,7 +98,7 @@ def _lines(
     columns = 3 if len(names) > 4 else 4  # they fit on a phone
     legend = alt.Legend(title=None, orient="top", labelFontSize=12, columns=columns, columnPadding=4, symbolSize=60)
     domain = dict(domain=names)
-    x = alt.X("step:O", title="training steps (snapshots)", axis=alt.Axis(labelAngle=0, grid=False))
+    x = alt.X("step:O", title="training steps (snapshots)", axis=alt.Axis(labelAngle=0, grid=False, format=","))
     y = alt.Y(f"{value}:Q", title=title, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%", gridOpacity=0.4))
     base = alt.Chart(table).encode(
         x=x,
