@@ -86,8 +86,7 @@ def test_cells_of_the_heads_read_what_the_view_reads(folders, exported):
     found = exported("views.attention.all_heads")
     app = opened("attention", folder=folders["pretrained"], text=LONG, versus="random weights")
     assert fine(app), said(app)
-    (heads, code, _), (_, roles, picture) = found.values()
-    assert rounded(run(roles)[0].to_dict()) == rounded(picture.to_dict())
+    ((heads, code, _),) = found.values()
     _, names = run(code)
     assert len(heads) == READ**2 and names["beside"].maps.weights.shape == names["maps"].weights.shape
     head = strongest_link(names["maps"])  # which the page opens with

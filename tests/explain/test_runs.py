@@ -147,13 +147,12 @@ def test_written_is_when_the_newest_figures_came(folder):
     assert read_run(folder).written == 70
 
 
-@pytest.mark.parametrize("log_steps", [False, True])
-def test_curves_hold_the_rows_and_the_baselines(folder, log_steps):
+def test_curves_hold_the_rows_and_the_baselines(folder):
     run = read_run(folder)
-    drawn = json.dumps(loss_curve(run, log_steps, step=200).to_dict())
+    drawn = json.dumps(loss_curve(run, step=200).to_dict())
     assert '"word frequency 6.50"' in drawn and '"uniform 7.50"' in drawn
-    assert '"coin toss 50%"' in json.dumps(share_curves(run, log_steps).to_dict())
-    assert len(run_curves(run, log_steps).to_dict()["hconcat"]) == 2
+    assert '"coin toss 50%"' in json.dumps(share_curves(run).to_dict())
+    assert len(run_curves(run).to_dict()["hconcat"]) == 2
 
 
 def test_long_runs_are_thinned_to_their_last_step(folder):

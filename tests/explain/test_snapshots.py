@@ -11,7 +11,6 @@ from bertlab.draw.charts.film import (
     class_key,
     cloud_tile,
     head_tile,
-    role_lines,
     role_table,
     strip,
     word_lines,
@@ -108,7 +107,7 @@ def test_heads_are_those_of_each_model(moments, model, tok):
     torch.testing.assert_close(frames[-1].maps.weights, expected.weights)
     scores = role_scores(frames)
     assert scores.shape == (3, 3, 4, len(ROLES))
-    assert role_lines(role_table(scores[:, 1, 2], [0, 30, 90])).to_dict()["layer"]
+    assert len(role_table(scores[:, 1, 2], [0, 30, 90]))
     tile = head_tile(frames[0], 1, 2, "next: 10%").to_dict()
     assert len(strip([head_tile(frame, 1, 2) for frame in frames]).to_dict()["concat"]) == 3
     (cells,) = tile["datasets"].values()

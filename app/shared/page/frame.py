@@ -47,10 +47,14 @@ STYLE = """<style>
 }
 [data-testid="stPopoverBody"]:has([data-testid="stDataFrame"]) { width: min(46rem, 94vw); }
 [data-testid="stPopoverBody"]:has(.st-key-models) { width: min(25rem, 94vw); }
+.st-key-sentences > :nth-child(-n + 2) { min-width: min(100%, 20rem); }
 .st-key-world p { text-align: start; }
 .st-key-story { background: #edf4fa; padding: .6rem 1rem; }
 .st-key-story p { font-size: .88rem; line-height: 1.4; max-width: none; }
-:has(.st-key-story) :is(.st-key-lead, .st-key-intro) { display: none; }
+:has(.st-key-story) :is(.st-key-lead, .st-key-intro, .st-key-example_choice, .st-key-two) { display: none; }
+:has(.st-key-story) :is([data-testid=stTextArea], [data-testid=stTextInput]) label { display: none; }
+:has(.st-key-story) h1 { font-size: 1.1rem !important; padding-bottom: 0; }
+:has(.st-key-story) [data-testid=stColumn]:has([aria-label^="Second text ("]:placeholder-shown) { display: none; }
 @media (min-width: 641px) { :has(> .st-key-story) { position: sticky; top: 0; z-index: 9; } }
 a.way { color: inherit; border: 1px solid rgba(128, 128, 128, .5); border-radius: 8px; padding: .2rem .6rem;
   font-size: .88rem; text-decoration: none; white-space: nowrap; }
@@ -64,7 +68,6 @@ a.way:is(:hover, :focus) { border-color: #0072B2; }
   .st-key-example_choice [data-testid="stButtonGroup"] > :last-child { flex-wrap: nowrap; overflow-x: auto; }
   .st-key-example_choice [data-testid="stButtonGroup"] button { flex: none; }
   .st-key-story [data-testid=stHorizontalBlock] { row-gap: .2rem; }
-  .st-key-sentences > :nth-child(-n + 2) { flex: 1 1 100%; }
   .st-key-stories { margin-top: .5rem; }
   .st-key-stories [data-testid=stHorizontalBlock] { row-gap: .7rem; }
   [class*=st-key-tools-], [class*=st-key-numbers-] { row-gap: 0; }
@@ -87,6 +90,7 @@ PRESENTED = """<style>
   [data-testid=stMainBlockContainer] { zoom: 1.3; padding-top: 1rem; padding-bottom: 2rem; }
   /* Streamlit draws a chart as wide as it measures its place, which is zoomed: narrow that, and stretch the chart. */
   :has(> [data-testid=stVegaLiteChart].fit-x) { width: calc(100% / 1.3) !important; }
+  [data-testid=stDataFrame] { zoom: calc(1 / 1.3); }
   [data-testid=stVegaLiteChart].fit-x svg { width: 130% !important; max-width: none !important; height: auto; }
 }
 /* A story stands beside what it speaks of, with all of that in sight. */
@@ -97,15 +101,11 @@ PRESENTED = """<style>
   :has(> .st-key-story) { position: fixed; top: .8rem; left: .6rem; width: 13.4rem; }
   .st-key-story { max-height: calc(100vh / 1.3 - 1.6rem); overflow-y: auto; }
   .st-key-story [data-testid=stHorizontalBlock] { gap: .2rem .4rem; }
-  .st-key-story a.way { padding: .1rem .4rem; }
-  :has(.st-key-story) .st-key-two { display: none; }
+  .st-key-story a.way { padding: .1rem .3rem; font-size: .8rem; }
   :has(.st-key-story) [data-testid=stColumn] { min-width: 8rem; }
   .st-key-story [data-testid=stColumn] { min-width: 100% !important; }
-  :has(.st-key-story) h1 { font-size: 1rem !important; }
-  :has(.st-key-story) :is([data-testid=stTextArea], [data-testid=stTextInput]) label { display: none; }
 }
 .st-key-lead, [class*=st-key-tools-] { display: none; }
-:has(.st-key-story) .st-key-example_choice { display: none; }
 </style>"""
 
 # In a presentation the arrow keys and those of a clicker step through the story that is followed, where they reveal

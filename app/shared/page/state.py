@@ -113,7 +113,7 @@ def text_fields(examples: Examples, kind: str, prefix: str = "") -> tuple[str, s
     text = linked_text(left.text_area, "Your text", f"{prefix}text", default, height=68)
     usual = first[f"{prefix}pair"] if text == default else ""
     label = "Second text" if first[f"{prefix}pair"] else "Second text (optional)"  # of pairs it is not
-    pair = linked_text(right.text_area, label, f"{prefix}pair", usual, height=68)
+    pair = linked_text(right.text_area, label, f"{prefix}pair", usual, height=68, placeholder=" ")
     return text, pair.strip() or None
 
 

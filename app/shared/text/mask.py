@@ -19,15 +19,15 @@ def choose(encoded: Encoded) -> list[int]:
     def hold() -> None:
         st.session_state[key] = sorted({*st.session_state[key], *typed})
 
-    locked = " (a typed [MASK] stays: it hides no word)" if typed else ""
     masked = st.pills(
-        f"Press a word to mask it, press it again to show it{locked}",
+        "Press a word to mask it, press it again to show it",
         positions,
         selection_mode="multi",
         key=key,
         format_func=chip_names(encoded.tokens).__getitem__,
         on_change=hold,
-        help="A word that is not in the vocabulary is split into pieces. ## marks a piece that continues a word.",
+        help="A word that is not in the vocabulary is split into pieces. ## marks a piece that continues a word. A "
+        "typed [MASK] stays: it hides no word.",
         persist_state="session",
     )
     share_masked(encoded, masked)

@@ -1,4 +1,4 @@
-"""All heads on one canvas, and where in the model each role is played."""
+"""All heads on one canvas, with the role that each plays."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -11,18 +11,11 @@ from app.shared.page.cell import Cell
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
 from app.shared.text import versions
-from bertlab.draw.charts.attention import (
-    attention_heatmap,
-    attention_table,
-    control_maps,
-    role_maps,
-    role_table,
-    trained_maps,
-)
+from bertlab.draw.charts.attention import attention_heatmap, attention_table
 from bertlab.draw.html.canvas import ModelHeads, attention_component, attention_widget
 from bertlab.draw.percent import percent
 from bertlab.errors import InputError
-from bertlab.explain.attention.heads import head_roles, strongest_link
+from bertlab.explain.attention.heads import strongest_link
 from bertlab.explain.attention.maps import AttentionMaps, attention_maps
 from bertlab.io.json_files import read_json
 
@@ -71,8 +64,6 @@ def show(loaded: models.Loaded, text: str, pair: str | None, version: str | None
         + (HEAD_START + (STEP_0 if models.steps() else "") if head_start(Path(loaded.folder)) else "")
     )
     export_head(loaded, other, heads, view, text, pair)
-    if heads.control is not None:
-        show_roles(loaded, heads.maps, heads.control, text, pair)
 
 
 def heads_of(loaded: models.Loaded, text: str, pair: str | None) -> ModelHeads:
@@ -155,25 +146,6 @@ def export_head(
     code = cell.picture(attention_widget, maps, loaded.name, control, **options)
     table = attention_table(shown.tokens, weights)
     exports(f"attention-layer{layer + 1}-head{head + 1}", table, code, attention_heatmap(shown.tokens, weights))
-
-
-def show_roles(loaded: models.Loaded, maps: AttentionMaps, control: AttentionMaps, text: str, pair: str | None) -> None:
-    st.subheader("Which role is played where", anchor=False)
-    st.markdown(
-        "Each role has a small map: rows are layers, columns are heads, and bright means a large share of the head's "
-        "attention (for *broad*: attention spread evenly). A frame marks the trained heads with more than half. The "
-        "maps below have random weights and no frames: what is bright there too was not learned. A role that this text "
-        "cannot tell, such as *same word* where no word comes twice, has no map."
-    )
-    table = role_table(head_roles(maps), head_roles(control))
-    named = table[table["named"]].groupby("role", sort=False).size()
-    counts = ", ".join(f"{role}: {count}" for role, count in named.items()) or "none"
-    alt = f"Maps of the roles of all heads. Heads that give a role more than half of their attention: {counts}."
-    layout.show_chart(trained_maps(table), alt)
-    layout.show_chart(control_maps(table), "The same maps with random weights.")
-    cell = Cell()
-    made = [cell.call(head_roles, each) for each in cell.both(attention_maps, loaded, text, pair, loaded.limit)]
-    exports("head-roles", table, cell.picture(role_maps, cell.call(role_table, *made)), role_maps(table))
 
 
 def head_start(folder: Path) -> bool:

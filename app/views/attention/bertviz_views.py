@@ -11,6 +11,7 @@ from app.shared.page.exports import exports
 from bertlab import BertConfig
 from bertlab.draw.charts.attention import attention_heatmap, attention_table
 from bertlab.draw.html import bertviz
+from bertlab.explain.attention.heads import strongest_link
 from bertlab.explain.attention.maps import AttentionMaps, attention_maps, neurons
 
 VIEWS = {
@@ -29,32 +30,24 @@ def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
         # Random weights too: their patterns were not learned.
         weights = {one.name: one for one in (loaded, models.beside("encoder"), models.control_of(loaded)) if one}
         loaded = weights[st.selectbox("Weights", list(weights), key="bertviz_weights", bind="query-params", width=220)]
-        layer = number("Layer", "bertviz_layer", loaded.model.config.num_hidden_layers)
-        head = number("Head", "bertviz_head", loaded.model.config.num_attention_heads)
-    drawings: dict[str, tuple[Callable, Callable, tuple]] = {
-        "heads": (attention_maps, bertviz.head_view, (layer, [head])),
-        "model": (attention_maps, bertviz.model_view, ()),
-        "neurons": (neurons, bertviz.neuron_view, (layer, head)),
-    }
-    reading, draw, chosen = drawings[view]
+    reading = neurons if view == "neurons" else attention_maps
     found = models.compute(reading, loaded, text, pair, min(loaded.limit, longest(view, loaded.model.config)))
     maps: AttentionMaps = found.maps if view == "neurons" else found
+    layer, head = strongest_link(maps)  # it opens with this one, and its own lists choose others
+    drawings: dict[str, tuple[Callable, tuple]] = {
+        "heads": (bertviz.head_view, (layer, [head])),
+        "model": (bertviz.model_view, ()),
+        "neurons": (bertviz.neuron_view, (layer, head)),
+    }
+    draw, chosen = drawings[view]
     html = draw(found, *chosen, dark=st.context.theme.type == "dark")
     layout.notices(loaded.name, maps.dropped, maps.unknown, len(maps.tokens))
     st.iframe(html, alt=f"bertviz, {view} view of {loaded.name}")
-    st.caption("The fields above choose what the view opens with and what the table below contains.")
     cell = Cell()
     made = cell.call(draw, cell.made("found", reading, loaded, text, pair, len(maps.tokens)), *chosen)
     name = f"bertviz-layer{layer + 1}-head{head + 1}"
     drawn = maps.tokens, maps.weights[layer, head]  # (L, A, S, S) -> (S, S)
     exports(name, attention_table(*drawn), cell.html(made), attention_heatmap(*drawn), page=html)
-
-
-def number(label: str, key: str, most: int) -> int:
-    """Show a field that counts from 1. Returns the number from 0."""
-    if st.session_state.get(key, 1) > most:
-        st.session_state[key] = most
-    return st.number_input(label, 1, most, key=key, bind="query-params", width=120) - 1
 
 
 def longest(view: str, config: BertConfig) -> int:

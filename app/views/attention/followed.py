@@ -29,13 +29,12 @@ class Query:
 class Followed:
     """`word` at masked position `number`, counted from 0.
 
-    The `queries` go to the model, to the one beside it, and last to random weights. `context` is Markdown.
+    The `queries` go to the model, to the one beside it, and last to random weights.
     """
 
     queries: list[Query]
     number: int
     word: str
-    context: str
 
     def arguments(self, query: Query) -> tuple:
         """Return the arguments for what bertlab.explain computes of a word at a masked position."""
@@ -58,7 +57,7 @@ def choose(loaded: models.Loaded, text: str, pair: str | None) -> Followed | Non
     word = choose_word(own, encoded, positions, number)
     beside = [query for query in others if not query.loaded.random and can_follow(query, word, len(positions))]
     control = replace(own, loaded=models.control_of(loaded))
-    return Followed([own, *beside, control], number, word, mask.context(encoded, positions[number], positions))
+    return Followed([own, *beside, control], number, word)
 
 
 def queries(

@@ -19,8 +19,8 @@ GUESSES = 6
 def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
     st.container(key="intro").markdown(
         "Attention shows where a head *looks*. To see what it is *good for*, switch it off: its output is set to "
-        "zero, and the model predicts again. A cell shows the change in ln p of the word when that head alone is off: "
-        "**orange** means less probable without the head, **blue** more probable."
+        "zero, and the model predicts again. A cell shows how ln p, the logarithm of the word's probability, changes "
+        "when that head alone is off: **orange** means less probable without the head, **blue** more probable."
     )
     chosen = followed.choose(loaded, text, pair)
     if chosen:
@@ -32,7 +32,6 @@ def show_without(loaded: models.Loaded, chosen: Followed, off: tuple[Head, ...])
     asked = chosen.arguments(chosen.queries[0])
     found = models.compute(fill_without, loaded, *asked, off, GUESSES, loaded.limit)
     st.subheader(f"The prediction without {'these heads' if len(off) > 1 else 'this head'}", anchor=False)
-    st.markdown(chosen.context)
     for fill, title in knockout_heads.before_and_after(found.before, found.after, off):
         alt = f"{title}, the likeliest words are {', '.join(fill.tokens[:3])}"
         layout.show_chart(fill_bars(fill, chosen.word), alt)

@@ -1,4 +1,4 @@
-"""What a 2-D projection cannot show, in all dimensions: where labels separate, silhouette, anisotropy."""
+"""What a 2-D projection cannot show, in all dimensions: how often neighbours name the label, and anisotropy."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,6 @@ FEW_TEXTS = 40  # with fewer, a single text changes the verdict
 MEANINGS = {
     "accuracy": "How often a vote of the five nearest texts names a text's label (cross-validated). The dashed line "
     "is always guessing the commonest label.",
-    "silhouette": "How much nearer a text lies to its own label than to the next one. 1: far apart, 0: mixed.",
     "anisotropy": "The mean cosine similarity of two texts. Near 1, all vectors point the same way, whatever the texts "
     "say.",
 }
@@ -86,32 +85,21 @@ def caution(clouds: Sequence[Cloud], found: Sequence[Sequence[Neighbours]]) -> N
         )
 
 
-def apart(clouds: Sequence[Cloud], found: Sequence[Sequence[Neighbours]]) -> str:
-    """Say for each model at which layers the labels lie apart, if there are labels."""
+def best_layers(clouds: Sequence[Cloud], found: Sequence[Sequence[Neighbours]]) -> str:
+    """Say for each model at which layer neighbours name the label most often, if there are labels."""
     if not all(found):
         return ""
-    parts = [
-        f"in **{plain(cloud.loaded.name)}** at **{spelled([n for n, layer in enumerate(layers) if layer.separates])}**"
-        for cloud, layers in zip(clouds, found, strict=True)
-    ]
-    return f"The labels lie apart {', '.join(parts)} (the vote comes at least half of the way from a guess to 100%). "
-
-
-def spelled(layers: Sequence[int]) -> str:
-    """Return [] as "no layer", [3] as "layer 3", [1, 2, 3] as "layers 1 to 3", [0, 2] as "layers 0 and 2"."""
-    if not layers:
-        return "no layer"
-    if len(layers) == 1:
-        return f"layer {layers[0]}"
-    if len(layers) > 2 and layers[-1] - layers[0] == len(layers) - 1:
-        return f"layers {layers[0]} to {layers[-1]}"
-    return f"layers {', '.join(map(str, layers[:-1]))} and {layers[-1]}"
+    parts = []
+    for cloud, layers in zip(clouds, found, strict=True):
+        best = max(range(len(layers)), key=lambda layer: layers[layer].accuracy)
+        parts.append(f"in **{plain(cloud.loaded.name)}** at layer {best} ({percent(layers[best].accuracy)})")
+    return f"The five nearest texts name the label best {', '.join(parts)}. "
 
 
 def show_layers(clouds: Sequence[Cloud], measured: Measured) -> None:
-    """Say at which layers the labels lie apart, and draw each measure against the layers, a line for each model."""
+    """Say at which layer neighbours name the label best, and draw each measure, a line for each model."""
     st.subheader("Layer by layer", anchor=False)
-    st.markdown(f"{apart(clouds, by_neighbours(measured))}What random weights show as well was not learned.")
+    st.markdown(f"{best_layers(clouds, by_neighbours(measured))}What random weights show as well was not learned.")
     named = {cloud.loaded.name: layers for cloud, layers in zip(clouds, measured, strict=True)}
     table = measure_table(named)
     chance = guess.chance if (guess := measured[0][0].neighbours) else None

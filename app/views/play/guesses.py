@@ -83,9 +83,8 @@ def headline(fill: Fill) -> str:
 
 
 def no_word(fill: Fill) -> str:
-    """Say by which rule the headline is not sure."""
-    least = confidence.GAP if fill.probabilities[0] >= confidence.FAINT else confidence.FAINT
-    return f"“Not sure”: no word has {percent(least)} or more."
+    """Say why the headline is not sure."""
+    return f"“Not sure”: no word has more than {percent(fill.probabilities[0])}."
 
 
 def standing(found: WordGuesses, colour: str) -> str:

@@ -8,7 +8,7 @@ from app.shared.page import layout, state
 from app.shared.page.cell import Cell, Name
 from app.shared.page.exports import exports
 from app.views.training.film import film_in, frames_of, model_at, moments_of, show_tiles, text_fields
-from bertlab.draw.charts.film import head_tile, role_lines, role_table, strip
+from bertlab.draw.charts.film import head_tile, role_table, strip
 from bertlab.draw.percent import percent
 from bertlab.explain.attention.heads import RESTING, ROLES, head_roles
 from bertlab.explain.attention.maps import attention_maps
@@ -31,7 +31,7 @@ def show(run: TrainingRun, source: str, step: int) -> None:
     frames = frames_of(head_film, loaded, moments, text, pair, MOST_TOKENS)
     if frames:
         cell = Cell()
-        show_heads(frames, loaded, text, pair, step, cell, film_in(cell, source, head_film, text, pair, MOST_TOKENS))
+        show_heads(frames, loaded, text, pair, cell, film_in(cell, source, head_film, text, pair, MOST_TOKENS))
 
 
 def show_heads(
@@ -39,7 +39,6 @@ def show_heads(
     loaded: models.Loaded,
     text: str,
     pair: str | None,
-    step: int | None,
     cell: Cell,
     film: Name,
 ) -> None:
@@ -59,14 +58,10 @@ def show_heads(
     show_tiles(tiles, frames, f"Layer {layer + 1}, head {head + 1}")
     st.caption(
         "Each row is a token that attends, each column a token that is attended to, both in the order of the text. "
-        "Dark blue is 0, yellow 1 (all of a token's attention). Point at a cell to read its two tokens."
+        "Dark blue is 0, yellow 1 (all of a token's attention). Point at a cell to read its two tokens. The "
+        "percentages are means over the words."
     )
     table = role_table(shares[:, layer, head], [frame.step for frame in frames])
-    layout.show_chart(role_lines(table, step), "Where the head attends, by training step")
-    st.caption(
-        "Shares of attention, averaged over the words for which the role names a token. A role that never gets 10% "
-        "is not drawn."
-    )
     tile = cell.call(head_tile, Name("frame"), layer, head)
     exports("head-by-step", table, cell.picture(strip, Name(f"[{tile} for frame in {film}]")), strip(tiles))
 
@@ -101,5 +96,8 @@ def story(
     text += f"**{PHRASES.get(NAMED[role], NAMED[role])}**"
     earlier = zip(frames[:-1], shares[:-1].tolist(), strict=True)
     half = next((frame.step for frame, then in earlier if then >= share / 2), None)
-    text += f"; it first reached half of that at step {half:,}. " if share > 0 and half else ". "
-    return text + f"With random weights the share is {percent(control)}, with uniform attention {percent(uniform)}."
+    if half:
+        text += f"; it first reached half of that at step {half:,}"
+    elif half is not None:  # step 0
+        text += f"; it began with {percent(float(shares[0]))}"
+    return text + f". With random weights the share is {percent(control)}, with uniform attention {percent(uniform)}."

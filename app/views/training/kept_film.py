@@ -14,9 +14,10 @@ from bertlab.explain.runs import TrainingRun
 
 def show(run: TrainingRun, source: str, step: int | None) -> None:
     film, loaded = read_film(run.moments[-1].source), model_at("encoder", run)
+    began = ", which had been trained already" if run.recipe.get("model") else ""
     st.caption(
         f"What {len(film.steps)} snapshots of this training made of {len(film.sentences)} sentences; they themselves "
-        "are not kept. Step 0 is the model that it began with."
+        f"are not kept. Step 0 is the model that it began with{began}."
     )
     surest = int(film.probabilities[-1, :, 0].argmax())
     options = dict(format_func=film.sentences.__getitem__, key="film_sentence", bind="query-params")
@@ -31,4 +32,4 @@ def show(run: TrainingRun, source: str, step: int | None) -> None:
     kept = cell.let("kept", cell.call(read_film, source))
     exports("kept-film", table, cell.picture(word_lines, cell.call(kept_table, kept, number)), chart)
     heads = Name(f"{kept}.heads({number}, {cell.open(loaded)[1]})")
-    head_forms.show_heads(film.heads(number, loaded.tokenizer), loaded, film.sentences[number], None, None, cell, heads)
+    head_forms.show_heads(film.heads(number, loaded.tokenizer), loaded, film.sentences[number], None, cell, heads)

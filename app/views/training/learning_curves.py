@@ -27,12 +27,11 @@ PLATEAU = 0.03  # a loss within this share of the word-frequency baseline is at 
 
 
 def show(run: TrainingRun, source: str, step: int | None) -> None:
-    log_steps = st.toggle("Stretch the beginning", True, key="training_log", bind="query-params")
     every = None if run.finished else REFRESH
-    st.fragment(refresh, run_every=every)(run.name, source, log_steps, step, (run.finished, run.moments))
+    st.fragment(refresh, run_every=every)(run.name, source, step, (run.finished, run.moments))
 
 
-def refresh(name: str, source: str, log_steps: bool, step: int | None, known: tuple[bool, list[Moment]]) -> None:
+def refresh(name: str, source: str, step: int | None, known: tuple[bool, list[Moment]]) -> None:
     """Show what the folder holds now. A new snapshot, or the end of the training, reruns the whole page."""
     with layout.box():
         run = read_run(name)
@@ -44,7 +43,7 @@ def refresh(name: str, source: str, log_steps: bool, step: int | None, known: tu
             text = "No figures yet: the first row comes after a few dozen steps."
             st.info(text, icon=":material/hourglass_empty:")
             return
-        drawn = {name: draw(run, log_steps, step) for name, draw in run_charts.panels(run).items()}
+        drawn = {name: draw(run, step) for name, draw in run_charts.panels(run).items()}
         for name, chart in layout.in_columns(drawn.items(), "large"):
             layout.show_chart(chart, f"The {name} against training steps, with dashed lines for the baselines")
         st.caption(explanation(run))
@@ -52,8 +51,8 @@ def refresh(name: str, source: str, log_steps: bool, step: int | None, known: tu
         st.markdown(verdict(run))
         table = run_charts.curve_table(run, list(dict.fromkeys([*run.measures, *run.shares])))
         cell = Cell()
-        code = cell.picture(run_charts.run_curves, cell.call(read_run, source), log_steps)
-        exports("learning-curves", table, code, run_charts.run_curves(run, log_steps))
+        code = cell.picture(run_charts.run_curves, cell.call(read_run, source))
+        exports("learning-curves", table, code, run_charts.run_curves(run))
 
 
 def show_progress(run: TrainingRun) -> None:

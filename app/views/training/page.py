@@ -132,8 +132,7 @@ def show(place, run: TrainingRun) -> None:
 
 layout.heading(
     "Training",
-    "How a model came to know what it knows: step by step it fills a gap better, its heads find what to attend to, and "
-    "its loss falls, in some runs beside simple baselines.",
+    "How a model came to know what it knows: step by step it fills a gap better, its heads change, and its loss falls.",
 )
 left, right = st.columns([2, 3], gap="medium", vertical_alignment="bottom")
 with layout.box():

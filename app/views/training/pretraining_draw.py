@@ -1,5 +1,7 @@
 """Pretraining's draw: which tokens the sampler chooses, what becomes of them, and the loss at each."""
 
+import math
+
 import pandas as pd
 import streamlit as st
 
@@ -9,7 +11,7 @@ from app.shared.page.cell import Cell, Name
 from app.shared.page.exports import exports
 from app.shared.text import texts
 from app.views.training.film import model_at
-from bertlab.draw.charts.masking import loss_bars, loss_table
+from bertlab.draw.charts.masking import loss_table
 from bertlab.draw.html.marked import ACTIONS, token_strip
 from bertlab.explain.runs import TrainingRun
 from bertlab.explain.words.masking import SampledMasking, sample_masking
@@ -19,9 +21,9 @@ from bertlab.inputs.masking import Masking
 def show(run: TrainingRun, source: str, step: int | None) -> None:
     """Show the guesses of the snapshot at `step`, or of the last one."""
     st.markdown(
-        "In pretraining nobody picks the words: about 15% of the tokens are drawn at random. Of these, 80% become "
+        "In pretraining nobody picks the words: BERT's draws about 15% of the tokens at random. Of these, 80% become "
         "[MASK], 10% a random token, and 10% stay as they are, so the model must keep a useful vector for *every* "
-        "word. This is the same sampler that trained the model."
+        "word."
     )
     examples = texts.prefixed("next_", texts.of(run.name).next_sentence)
     state.example_pills("Try", examples)
@@ -39,22 +41,18 @@ def show_draw(loaded: models.Loaded, text: str, pair: str | None, rate: float, s
     st.markdown("**What the model predicts at the chosen positions**")
     table = loss_table(drawn.guesses, ACTIONS)
     nats = st.column_config.NumberColumn("loss (nats)", format="%.2f")
-    layout.show_shares(table.drop(columns="position"), "p(true)", {"loss": nats})
-    left, right = st.columns([3, 2], gap="large")
-    bars = loss_bars(drawn.guesses, ACTIONS, loaded.tokenizer.vocab_size) if drawn.guesses else None
-    with left:
-        st.markdown(f"The loss of this draw is the mean over the chosen positions: **{drawn.loss:.2f} nats**.")
-        if bars is not None:
-            losses = ", ".join(f"{guess.truth} {guess.loss:.1f} nats" for guess in drawn.guesses)
-            layout.show_chart(bars, f"Loss at each chosen position: {losses}", rows=len(drawn.guesses))
-    with right:
-        st.markdown("**Counts of this draw**")
-        st.dataframe(count_table(drawn, rate), hide_index=True)
-        st.caption("In every draw the counts are the whole numbers nearest to the expected ones.")
+    layout.show_shares(table.drop(columns=["position", "action"]), "p(true)", {"loss": nats})
+    st.markdown(
+        f"The loss of this draw is the mean over the chosen positions: **{drawn.loss:.2f} nats**. Blind guessing has "
+        f"ln {loaded.tokenizer.vocab_size:,} = {math.log(loaded.tokenizer.vocab_size):.2f}."
+    )
+    st.markdown("**Counts of this draw**")
+    st.dataframe(count_table(drawn, rate), hide_index=True)
+    st.caption("In every draw the counts are the whole numbers nearest to the expected ones.")
     cell = Cell()
     made = cell.made("drawn", sample_masking, loaded, text, pair, rate, seed, loaded.limit)
     strip = cell.call(token_strip, *(Name(f"{made}.{part}") for part in ("after", "actions", "before", "special")))
-    exports("masking", table, cell.html(strip), bars)
+    exports("masking", table, cell.html(strip))
 
 
 def count_table(drawn: SampledMasking, rate: float) -> pd.DataFrame:

@@ -70,12 +70,6 @@ def role_table(scores: Tensor, steps: Sequence[int]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["step", "role", "share"])
 
 
-def role_lines(table: pd.DataFrame, step: int | None = None) -> alt.LayerChart:
-    """The share of each role of a role_table against steps; a role that never gets 10% is left out, if another does."""
-    seen = table[table.groupby("role")["share"].transform("max") >= 0.1]
-    return _lines(table if seen.empty else seen, "role", "share", "share of its attention", step)
-
-
 def accuracy_table(films: dict[str, Sequence[CloudFrame]]) -> pd.DataFrame:
     """One row a step and name of a film: how often neighbours name the label."""
     rows = [
@@ -104,7 +98,7 @@ def _lines(
     columns = 3 if len(names) > 4 else 4  # they fit on a phone
     legend = alt.Legend(title=None, orient="top", labelFontSize=12, columns=columns, columnPadding=4, symbolSize=60)
     domain = dict(domain=names)
-    x = alt.X("step:O", title="training steps (snapshots)", axis=alt.Axis(labelAngle=0, grid=False))
+    x = alt.X("step:O", title="training steps (snapshots)", axis=alt.Axis(labelAngle=0, grid=False, format=","))
     y = alt.Y(f"{value}:Q", title=title, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%", gridOpacity=0.4))
     base = alt.Chart(table).encode(
         x=x,

@@ -173,12 +173,6 @@ def loss_table(guesses: Sequence[Guess], actions: Sequence[str]) -> pd.DataFrame
     )
 
 
-def loss_bars(guesses: Sequence[Guess], actions: Sequence[str], vocab_size: int) -> alt.LayerChart:
-    """The loss at each chosen token, and what uniform guessing would give."""
-    table = loss_table(guesses, actions).rename(columns={"true token": "token", "loss": "nats"})
-    return _nats(table, ["token", "action", "its guess"], "loss in nats", vocab_size)
-
-
 def _nats(table: pd.DataFrame, shown: list[str], title: str, vocab_size: int) -> alt.LayerChart:
     """A row for each position with a bar of the column nats, labelled with tokens, and a dashed line at ln V."""
     names = token_names(table["position"], dict(zip(table["position"], table["token"], strict=True)))

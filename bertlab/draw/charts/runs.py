@@ -1,6 +1,7 @@
 """Learning curves beside their baselines, as Altair charts for light and dark pages."""
 
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import altair as alt
 import pandas as pd
@@ -47,9 +48,9 @@ def _thinned(rows: Sequence) -> Sequence:
     return [*rows[:-1:every], *rows[-1:]] if every > 1 else rows
 
 
-def run_curves(run: TrainingRun, log_steps: bool = False) -> alt.HConcatChart:
+def run_curves(run: TrainingRun) -> alt.HConcatChart:
     """Loss and shares side by side, whichever of them there is."""
-    drawn = [draw(run, log_steps).properties(width=420) for draw in panels(run).values()]
+    drawn = [draw(run).properties(width=420) for draw in panels(run).values()]
     return alt.hconcat(*drawn).resolve_scale(color="independent")
 
 
@@ -59,16 +60,16 @@ def panels(run: TrainingRun) -> dict[str, Callable[..., alt.LayerChart]]:
     return {name: draw for name, (draw, there) in every.items() if there}
 
 
-def loss_curve(run: TrainingRun, log_steps: bool = False, step: int | None = None) -> alt.LayerChart:
+def loss_curve(run: TrainingRun, step: int | None = None) -> alt.LayerChart:
     """The loss of the training against steps; `step` is marked."""
     baselines = [baseline for baseline in run.baselines if baseline.measure == run.loss]
     top = max([baseline.value for baseline in baselines] + [row[run.loss] for row in run.rows])
     title = "loss (nats per word)" if run.loss in NAMES else "loss of the training (nats)"
     y = alt.Y("value:Q", title=title, scale=alt.Scale(domain=[0, 1.05 * top]), axis=alt.Axis(gridOpacity=0.4))
-    return _curves(run, [run.loss], y, _dashed(baselines, "{:.2f}".format), _steps(run, log_steps), step)
+    return _curves(run, [run.loss], y, _dashed(baselines, "{:.2f}".format), _steps(run), step)
 
 
-def share_curves(run: TrainingRun, log_steps: bool = False, step: int | None = None) -> alt.LayerChart:
+def share_curves(run: TrainingRun, step: int | None = None) -> alt.LayerChart:
     """What grows while the model learns: the share of words guessed right, or the measures of the dev set."""
     measures = run.shares[:MOST_SHARES]
     shown = measures[:1] if run.evaluations else measures  # the other figures of a dev set show much the same
@@ -77,15 +78,12 @@ def share_curves(run: TrainingRun, log_steps: bool = False, step: int | None = N
     least = min([0.0] + [row[name] for row in run.evaluations for name in measures])
     scale = alt.Scale(domain=[least, 1])
     y = alt.Y("value:Q", title=title, scale=scale, axis=alt.Axis(format="%", gridOpacity=0.4))
-    return _curves(run, measures, y, _dashed(baselines, percent), _steps(run, log_steps), step)
+    return _curves(run, measures, y, _dashed(baselines, percent), _steps(run), step)
 
 
-def _steps(run: TrainingRun, log_steps: bool) -> alt.X:
-    """The axis of the steps, up to the last that is planned; `log_steps` stretches the beginning."""
-    last = max(run.planned or 0, run.step, 1)
-    if not log_steps:
-        axis = alt.Axis(grid=False, labelExpr=THOUSANDS, tickCount=6)
-        return alt.X("step:Q", title="training steps", scale=alt.Scale(domain=[0, last], nice=False), axis=axis)
+def _steps(run: TrainingRun) -> alt.X:
+    """The axis of the steps, its beginning stretched; while the run goes on, up to the last that is planned."""
+    last = max(0 if run.finished else run.planned or 0, run.step, 1)
     ticks = [0, *(n * 10**power for power in range(2, 7) for n in (1, 3) if n * 10**power < last)]
     axis = alt.Axis(grid=False, labelExpr=THOUSANDS, values=ticks)
     scale = alt.Scale(type="symlog", constant=100, domain=[0, last], nice=False)
@@ -126,9 +124,12 @@ def _colour(names: Sequence[str]) -> alt.Color:
 def _dashed(baselines: Sequence[CurveBaseline], form: Callable[[float], str]) -> list[alt.Chart]:
     """Dashed lines with their names and values beside the picture, where no curve runs through them."""
     layers = []
+    span = max([1.0, *(baseline.value for baseline in baselines)])
     for baseline in baselines:
+        above = [one.value - baseline.value for one in baselines if 0 < abs(one.value - baseline.value) < span / 12]
+        side: Literal["middle", "top", "bottom"] = "middle" if not above else "top" if above[0] > 0 else "bottom"
         base = alt.Chart(pd.DataFrame({"value": [baseline.value]})).encode(y=alt.Y("value:Q"))
         text = f"{baseline.name.partition(':')[0]} {form(baseline.value)}"
-        words = base.mark_text(align="left", baseline="middle", dx=4, fontSize=11, color=GREY, text=text)
+        words = base.mark_text(align="left", baseline=side, dx=4, fontSize=12, color=GREY, text=text)
         layers += [base.mark_rule(strokeDash=[5, 4], color=ORANGE, strokeWidth=1.5), words.encode(x=alt.value("width"))]
     return layers

@@ -50,10 +50,3 @@ def test_a_second_model_goes_into_the_cell(versus, folders):
     assert fine(app)
     (cell,) = (code.value for code in app.code if "attention_widget" in code.value)
     assert "beside=beside" in cell and ("ModelHeads('random weights'" in cell) == (versus == "random weights")
-
-
-def test_roles_of_all_heads_are_a_table(folders):
-    app = opened("attention", folder=folders["pretrained"])
-    (table,) = (frame.value for frame in app.main.dataframe if "named" in frame.value)
-    assert len(table) == 2 * 3 * 9
-    assert table["score"].dropna().between(0, 1.0001).all()

@@ -72,7 +72,7 @@ def storyworld_vocabulary():
 
 @pytest.mark.parametrize("view", ["heads", "model", "neurons"])
 def test_cells_of_bertviz(view, folders):
-    app = opened("bertviz", folder=folders["pretrained"], text=TEXT, bertviz=view, bertviz_layer="2", bertviz_head="3")
+    app = opened("bertviz", folder=folders["pretrained"], text=TEXT, bertviz=view)
     html, _ = ran(app)
     assert fine(app) and "bertviz-" in html.data
 

@@ -75,8 +75,6 @@ def test_curves_of_a_run_of_ones_own(mine):
     assert fine(app), said(app)
     assert "It fell below <b>*even*</b> (6.40) by step 50" in said(app)
     assert [metric.value for metric in app.metric] == ["100", "5.00 nats", "20%", "50%", "50 s"]
-    app.toggle(key="training_log").set_value(False).run()
-    assert fine(app)
 
 
 @pytest.mark.parametrize("name", ["english-scratch", READER])

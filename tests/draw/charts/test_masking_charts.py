@@ -27,7 +27,6 @@ VERDICTS = {"mine": [NextSentence("a", "b", 0.9, 2.2), NextSentence("b", "a", 0.
         masking_charts.lens_probability(LENS, CONTROL),
         masking_charts.lens_rank(LENS, CONTROL, 100),
         masking_charts.surprisal_bars(ROWS, 100),
-        masking_charts.loss_bars(GUESSES, ACTIONS, 100),
         masking_charts.verdict_bars(VERDICTS),
     ],
 )
@@ -56,10 +55,10 @@ def test_the_table_of_surprisals():
     assert list(table["guess"]) == ["a", "b"] and list(table["entropy"]) == [0.8, 0.9]
 
 
-def test_the_table_of_losses_and_the_line_of_blind_guessing():
+def test_the_table_of_losses():
     table = masking_charts.loss_table(GUESSES, ACTIONS)
     assert list(table["loss"]) == [2.0, 0.0] and list(table["action"]) == ["masked", "kept"]
-    drawn = masking_charts.loss_bars(GUESSES, ACTIONS, 100).to_dict()
+    drawn = masking_charts.surprisal_bars(ROWS, 100).to_dict()
     assert f"{math.log(100):.1f}" in drawn["title"]["text"]
     assert any([{"nats": math.log(100)}] == data for data in drawn["datasets"].values())
 

@@ -67,10 +67,13 @@ const options = (data, state, change) => {
 const makePane = (heads, models, state, change) => {
   const left = heads.model.heads > 6 ? 420 : 380, node = make("div", { className: "pane" });
   const chips = makeChips(heads, state, change), legend = make("div", { className: "legend" });
-  const grid = makeGrid(heads, state, change, () => Math.min(left, node.clientWidth || left));
+  const grid = makeGrid(heads, state, change, () => {
+    const width = node.clientWidth || left;
+    return Math.min(left, width < 700 ? width : Math.floor(0.45 * width));
+  });
   const full = makeFull(heads, state), bars = make("div", { className: "roles" });
   const all = make("div", { className: "all" }, ...grid.nodes, legend);
-  node.append(make("div", { className: "inside", style: `--left: ${left}px` }, chips.node, all, full.node, bars));
+  node.append(make("div", { className: "inside", style: `--left: min(${left}px, 45cqi)` }, chips.node, all, full.node, bars));
   let top;
   const draw = (headOnly = false) => {
     const keep = heads.keep(), at = heads.chosen();

@@ -42,13 +42,14 @@ const paint = (canvas, weights, at, count, keep, top, size = 4096) => {
 const matrix = (head, title, room, draw, say) => {
   const n = head.names.length, longest = Math.min(130, 8 * Math.max(2, ...head.names.map((name) => name.length)));
   const cell = Math.max(11, Math.min(34, Math.floor((room - longest - 16) / Math.max(n, 1))));
+  const letters = Math.max(11, Math.min(14, cell - 3));
   const canvas = make("canvas", { style: `width:${cell * n}px;height:${cell * n}px` });
   draw(canvas);
   const label = (name) => make("b", { textContent: name, title: name, dir: "auto" });
   const rows = make("div", { className: "rows" }, ...head.names.map(label));
   const cols = make("div", { className: "cols" }, ...head.names.map(label));
-  rows.style.cssText = `grid-auto-rows:${cell}px;font-size:${Math.min(14, cell)}px`;
-  cols.style.cssText = `grid-auto-columns:${cell}px;font-size:${Math.min(14, cell)}px`;
+  rows.style.cssText = `grid-auto-rows:${cell}px;font-size:${letters}px`;
+  cols.style.cssText = `grid-auto-columns:${cell}px;font-size:${letters}px`;
   const cursor = make("div", { className: "cursor", style: `width:${cell}px;height:${cell}px` });
   const cells = make("div", { className: "cells" }, canvas, cursor);
   let spot = [0, 0];
