@@ -83,7 +83,7 @@ const en = {
   saved: "Saved",
   stored: (name) => `Answered by ${name} when this page was made.`,
   answered: (name, ms) => `Answered by ${name}, here, in ${ms.toFixed(0)} ms.`,
-  meanwhile: (name) => `Answered by ${name}, the small model, until the large one has come.`,
+  meanwhile: "This is the small model, which answers until the large one has come.",
   loading: (name, progress) => `Loading ${loading(name, progress)}`,
   about: "About 430 lines of JavaScript and a small WebAssembly kernel compute this BERT. With the same weights bertlab gives the same answers in Python.",
   weights: ({ name, bytes, weights: { bits, gaps, right, same, difference } }) => (bits === 8
@@ -186,7 +186,7 @@ const zh = {
   saved: "已保存",
   stored: (name) => `${name} 的回答，制作本页时算好。`,
   answered: (name, ms) => `${name} 在本机用 ${ms.toFixed(0)} 毫秒作答。`,
-  meanwhile: (name) => `大模型载入之前，由小模型 ${name} 作答。`,
+  meanwhile: "这是小模型，大模型载入之前由它作答。",
   loading: (name, progress) => `正在载入 ${loading(name, progress)}`,
   about: "约 430 行 JavaScript 和一个小的 WebAssembly 内核计算这个 BERT。权重相同，bertlab 在 Python 中给出同样的回答。",
   weights: ({ name, bytes, weights: { bits, gaps, right, same, difference } }) => (bits === 8

@@ -50,7 +50,7 @@ async function ask() {
   if (kept || !source) return kept;
   const { name, shape } = source, start = performance.now(), answers = await source.answer(asked), ms = performance.now() - start;
   const small = !own && site.models.length > 1 && name !== site.models[0].name;
-  return { answers, shape, by: name, status: `${say.answered(name, ms)}${small ? ` ${say.meanwhile(name)}` : ""}` };
+  return { answers, shape, by: name, status: `${say.answered(name, ms)}${small ? ` ${say.meanwhile}` : ""}` };
 }
 
 let refused = false; // a folder was: that line stays until the visitor does something else
