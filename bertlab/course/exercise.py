@@ -6,11 +6,13 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 from unittest.mock import patch
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -170,10 +172,13 @@ class Exercise:
 
 
 def _own(arg: Any) -> Any:
-    """Return an argument whose lists and dicts are of this run alone: a program may change them."""
+    """Return an argument of this run alone: a program may write into it, and the next run finds it as it was."""
     if isinstance(arg, dict):
         return {name: _own(each) for name, each in arg.items()}
-    return [_own(each) for each in arg] if isinstance(arg, list) else arg
+    if type(arg) in (list, tuple):
+        return type(arg)(map(_own, arg))
+    whole = isinstance(arg, np.ndarray) or isinstance(arg, Tensor) and arg.is_leaf
+    return deepcopy(arg) if whole else arg
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 import torch
 
@@ -83,15 +84,31 @@ def test_what_stops_a_check_is_said_in_a_sentence(answer, said):
         EXERCISES["check_left_of_gap"](answer)
 
 
-def test_a_program_that_changes_a_list_changes_no_later_case():
-    def count(items):
-        return len(items)
+@pytest.mark.parametrize(
+    ("shared", "write"),
+    [
+        (["a", "b"], lambda items: items.append("c")),
+        (torch.ones(2), lambda items: items.zero_()),
+        (np.ones(2), lambda items: items.fill(0)),
+    ],
+    ids=["list", "tensor", "array"],
+)
+def test_what_a_program_writes_into_an_argument_changes_no_later_case(shared, write):
+    def count(alone, inside):
+        return len(alone) + len(inside["pair"][0])
 
-    shared = ["a", "b"]
-    exercise = Exercise(count, lambda: [(shared,)], "Right.", observe=value)
+    def writes(alone, inside):
+        counted = count(alone, inside)
+        write(alone)
+        write(inside["pair"][0])
+        return counted
+
+    before = [*map(str, shared)]
+    observe = lambda program, *given: value(lambda alone: program(alone, given[1]), given[0])  # noqa: E731
+    exercise = Exercise(count, lambda: [(shared, {"pair": (shared, 1)})], "Right.", observe=observe)
     with pytest.raises(Mistake, match="changed what it was given"):
-        exercise(lambda items: items.append("c") or 2)
-    assert shared == ["a", "b"]
+        exercise(writes)
+    assert [*map(str, shared)] == before
     exercise(count)
 
 
