@@ -40,7 +40,7 @@ class Case:
 
 
 PRETRAIN = {
-    "recipe unknown": Case("tiny --text text.txt", "there is no pretraining recipe 'tiny'"),
+    "recipe unknown": Case("tiny --text text.txt", "no pretraining recipe 'tiny': choose one of storyworld-tiny"),
     "field unknown": Case("--text text.txt --set stepz=3", "--set stepz=3"),
     "value unfit": Case("--text text.txt --set masking.rate=2", "rate"),
     "nested field unknown": Case("--text text.txt --set masking.rat=0.2", "masking.rat"),
@@ -112,8 +112,8 @@ FINETUNE = {
     "no second texts": Case("pair --train rows.csv", "--pair-column"),
     "no labels": Case("sentence --train unlabelled.csv", "label"),
     "numbers that are none": Case("sentence --train rows.csv --set problem=regression", "holds no number"),
-    "no choices": Case("choice --train rows.csv", "rows.csv"),
-    "words of a table": Case("token --train rows.csv", "rows.csv"),
+    "no choices": Case("choice --train rows.csv", "--choice-columns"),
+    "words of a table": Case("token --train rows.csv", "rows.csv, line"),
     "questions of a table": Case("qa --train rows.csv", "no SQuAD file"),
     "first line is no JSON": Case("sentence --train rows.jsonl", "rows.jsonl, line 1"),
     "dev file is no text": Case("sentence --train rows.csv --dev noise.txt", "noise.txt"),
@@ -219,7 +219,7 @@ DATA = {
     "out is a folder": Case("cloze --text text.txt --out folder.npy", "folder.npy"),
     "none": Case("cloze --text text.txt --count 0", "--count 0"),
     "text and data": Case("cloze --text text.txt --data .", "give one of"),
-    "no articles": Case("cloze --data .", "no such folder"),
+    "no articles": Case("cloze --data .", "wikipedia_2019: no such folder"),
     "second file missing": Case("cloze --text text.txt nowhere.txt", "nowhere.txt"),
     "sources, out not empty": Case("sources --text text.txt more.txt --out run", "holds files already"),
     "sources, out below a file": Case("sources --text text.txt more.txt --out text.txt/l", "cannot be written"),

@@ -64,6 +64,8 @@ ODD = [
     "[MASK]",
 ]
 
+FEW = slice(20, 40)  # of the texts: five gaps, all odd ones, five opinions
+
 
 def texts() -> list[str]:
     """100 texts with [MASK]: gaps and opinions of people, and odd ones."""
@@ -108,7 +110,7 @@ def engine(tab, site):
 @ENGINES
 def test_texts_get_the_answers_of_bertlab(engine, kernel, name, bits):
     assert len(texts()) == 100
-    asked = texts() if bits == 16 else texts()[20:40]  # five gaps, all odd ones, five opinions
+    asked = texts() if bits == 16 else texts()[FEW]
     assert_answers(engine(kernel, name, bits), asked, name, bits)
 
 

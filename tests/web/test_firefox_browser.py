@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.web.serving import served
 from tests.web.firefox import opened
-from tests.web.test_engine_browser import OPEN, OURS, assert_answers, texts
+from tests.web.test_engine_browser import FEW, OPEN, OURS, assert_answers, texts
 
 PROGRAM = next(filter(None, map(shutil.which, ("firefox-esr", "firefox"))), None)
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(PROGRAM is None, reason="no Firefox on this machine")]
@@ -25,7 +25,7 @@ def firefox(tmp_path):
 def test_texts_get_the_answers_of_bertlab_in_firefox(firefox, site, kernel, name):
     firefox.goto(f"{site}/live/js/model.js")  # as text: an empty page of the site
     assert firefox.evaluate(OPEN, [name, kernel, 16]) is (kernel is None)
-    assert_answers(firefox, texts()[20:40], name, 16)  # five gaps, all odd ones, five opinions
+    assert_answers(firefox, texts()[FEW], name, 16)
 
 
 def test_the_page_answers_and_goes_on_without_the_server(firefox, live_site):

@@ -161,7 +161,21 @@ def sweep_table(rows: Sequence[Surprisal]) -> pd.DataFrame:
 def surprisal_bars(rows: Sequence[Surprisal], vocab_size: int) -> alt.LayerChart:
     """The surprisal of each token, and what uniform guessing would give."""
     table = sweep_table(rows).rename(columns={"surprisal": "nats"})
-    return _nats(table, ["token", "guess", "rank"], "surprisal in nats", vocab_size)
+    names = token_names(table["position"], dict(zip(table["position"], table["token"], strict=True)))
+    title, uniform = "surprisal in nats", math.log(vocab_size)
+    bars = (
+        alt.Chart(table)
+        .mark_bar(color=ORANGE, cornerRadiusEnd=2)
+        .encode(
+            y=alt.Y("position:O", title=None, axis=token_axis(names), scale=alt.Scale(paddingInner=0.25)),
+            x=alt.X("nats:Q", title=title, axis=alt.Axis(gridOpacity=0.4, orient="top")),
+            tooltip=["token", "guess", "rank", alt.Tooltip("nats", title=title, format=".3f")],
+        )
+    )
+    level = alt.Chart(pd.DataFrame({"nats": [uniform]}))
+    rule = level.mark_rule(strokeDash=[5, 4], color=GREY).encode(x=alt.X("nats:Q"))
+    note = _small_title(f"dashed: uniform over {vocab_size:,} tokens, {uniform:.1f}")
+    return (bars + rule).properties(height=alt.Step(ROW), title=note)
 
 
 def loss_table(guesses: Sequence[Guess], actions: Sequence[str]) -> pd.DataFrame:
@@ -171,26 +185,6 @@ def loss_table(guesses: Sequence[Guess], actions: Sequence[str]) -> pd.DataFrame
         [(g.position, g.truth, g.loss, g.probability, g.rank, g.shown, actions[g.action], g.guess) for g in guesses],
         columns=columns,
     )
-
-
-def _nats(table: pd.DataFrame, shown: list[str], title: str, vocab_size: int) -> alt.LayerChart:
-    """A row for each position with a bar of the column nats, labelled with tokens, and a dashed line at ln V."""
-    names = token_names(table["position"], dict(zip(table["position"], table["token"], strict=True)))
-    uniform = math.log(vocab_size)
-    bars = (
-        alt.Chart(table)
-        .mark_bar(color=ORANGE, cornerRadiusEnd=2)
-        .encode(
-            y=alt.Y("position:O", title=None, axis=token_axis(names), scale=alt.Scale(paddingInner=0.25)),
-            x=alt.X("nats:Q", title=title, axis=alt.Axis(gridOpacity=0.4, orient="top")),
-            tooltip=[*map(alt.Tooltip, shown), alt.Tooltip("nats", title=title, format=".3f")],
-        )
-    )
-    rule = (
-        alt.Chart(pd.DataFrame({"nats": [uniform]})).mark_rule(strokeDash=[5, 4], color=GREY).encode(x=alt.X("nats:Q"))
-    )
-    note = _small_title(f"dashed: uniform over {vocab_size:,} tokens, {uniform:.1f}")
-    return (bars + rule).properties(height=alt.Step(ROW), title=note)
 
 
 def _small_title(text: str) -> alt.Title:
