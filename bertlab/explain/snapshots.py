@@ -102,22 +102,50 @@ def head_film(
         yield HeadFrame(moment.step, attention_maps(model, tokenizer, text, pair, limit))
 
 
-def role_scores(frames: Sequence[HeadFrame]) -> Tensor:
-    """(T, L, A, R): the share of each role of ROLES in the weight of each head, at T moments; see head_roles."""
-    return torch.stack([head_roles(frame.maps).scores for frame in frames])
+@dataclass(frozen=True)
+class Targets:
+    """What a film of heads follows: where T moments' attention goes, to K targets.
 
-
-def heads_by_change(scores: Tensor) -> list[tuple[int, int]]:
-    """Layer and head of all heads, from 0, by how much the role grew that is strongest in the end; (T, L, A, R).
-
-    Those that lead to a word come before those that rest on [CLS] or [SEP], as most of the others do.
+    `shares` (T, L, A, K) from 0 to 1, those of random weights `control` (L, A, K), of even attention `uniform` (K,).
+    `dull` (K,) marks targets that say little, such as [CLS], where a head rests that has nothing to do. `of_gap`: the
+    targets are the tokens that [MASK] attends to, and not roles.
     """
-    named = scores[..., : ROLES.index(RESTING)].nan_to_num(0.0)  # (T, L, A, R-2)
-    strongest = named[-1].argmax(-1, keepdim=True)  # (L, A, 1)
-    grown = (named[-1] - named[0]).gather(-1, strongest)  # (L, A, 1)
-    resting = sum(strongest == ROLES.index(token) for token in ("[CLS]", "[SEP]"))
-    order = (grown - 2 * resting).flatten().argsort(descending=True)
-    return [divmod(index, scores.size(2)) for index in order.tolist()]
+
+    names: Sequence[str]
+    shares: Tensor
+    control: Tensor
+    uniform: Tensor
+    dull: Tensor
+    of_gap: bool = False
+
+    def by_growth(self) -> list[tuple[int, int]]:
+        """Return layer and head of all heads, from 0, by how much the target grew that is strongest in the end; those
+        whose target is dull come last."""
+        strongest = self.shares[-1].argmax(-1, keepdim=True)  # (L, A, 1)
+        grown = (self.shares[-1] - self.shares[0]).gather(-1, strongest)  # (L, A, 1)
+        order = (grown - 2 * self.dull[strongest].float()).flatten().argsort(descending=True)
+        return [divmod(index, self.shares.size(2)) for index in order.tolist()]
+
+
+def role_targets(frames: Sequence[HeadFrame], control: AttentionMaps) -> Targets:
+    """Follow the roles of ROLES that name a token, each a mean over the words; `control`: random weights' attention."""
+    named = slice(ROLES.index(RESTING))
+    shares = torch.stack([head_roles(frame.maps).scores[..., named] for frame in frames])  # T x (L, A, R) -> (T, ...)
+    random = head_roles(control)
+    dull = torch.tensor([role in ("[CLS]", "[SEP]") for role in ROLES[named]])
+    control_shares = random.scores[..., named].nan_to_num(0.0)
+    return Targets(ROLES[named], shares.nan_to_num(0.0), control_shares, random.uniform[named], dull)
+
+
+def gap_targets(frames: Sequence[HeadFrame], control: AttentionMaps) -> Targets:
+    """Follow where the first [MASK] of the text attends: each token is a target."""
+    tokens = control.tokens
+    gap = tokens.index("[MASK]")
+    shares = torch.stack([frame.maps.weights[:, :, gap] for frame in frames])  # T x (L, A, S) -> (T, L, A, S)
+    beside = {gap - 1, gap + 1}  # a head that goes by position alone looks the same for every text
+    dull = [n in beside or text.startswith("[") or not any(map(str.isalnum, text)) for n, text in enumerate(tokens)]
+    even = torch.full((len(tokens),), 1 / len(tokens))
+    return Targets(tokens, shares, control.weights[:, :, gap], even, torch.tensor(dull), of_gap=True)
 
 
 def cloud_film(

@@ -93,6 +93,15 @@ def base_of(folder: Path, weights: bool = False) -> Path:
     return base
 
 
+def base_name(folder: Path) -> str:
+    """Return a name of an adapter's base that counts from everywhere: the one in adapter_config.json where it does."""
+    base, name = base_of(folder), read_adapter(folder)["base_model_name_or_path"]
+    try:
+        return name if locate(name).samefile(base) else str(base)
+    except InputError:
+        return str(base)
+
+
 def adapted_config(folder: Path) -> dict[str, Any]:
     """Return the fields of a config.json for an adapter that has none beside it, as from peft: those of its base, with
     the class and the number of labels of the adapter's head."""

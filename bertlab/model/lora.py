@@ -11,7 +11,8 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bertlab.errors import InputError, brief
-from bertlab.io.adapter_config import PREFIX, TASKS, base_of, read_adapter, scale_of
+from bertlab.io.adapter_config import PREFIX, TASKS, base_name, base_of, read_adapter, scale_of
 from bertlab.io.files import check_file, expanded, present
 from bertlab.io.locate import ADAPTER, ADAPTER_WEIGHTS, is_adapter, locate
-from bertlab.model.parameter_names import ENCODER, TABLE, WORDS, modern_name
+from bertlab.model.parameter_names import ENCODER, TABLE, WORDS, modern_name, published_names
 from bertlab.model.weights import Weights, check_floating, check_values, published_tensors, read_tensors, write_weights
 
 SCALE = 2  # alpha is so many times the rank: the same change for every rank at the same learning rate
@@ -34,6 +35,7 @@ TARGETS = {
     "feed_forward.up": ("intermediate.dense",),
     "feed_forward.down": ("output.dense",),
 }
+MERGE = "merge it first: bertlab export --to transformers"
 DECODER_BIAS = "cls.predictions.bias"  # stays as it is: peft could save it only with the whole tied matrix
 PAIR = re.compile(r"(.+)\.lora_([AB])\.weight")
 ADAPTED = re.compile(r"(.+\.)?(query|key|value|dense)")  # what an adapter from elsewhere may change
@@ -71,10 +73,9 @@ def adapt(model: Any, base: str | Path, rank: int, generator: torch.Generator | 
     """Freeze the encoder of a model with the weights of `base` and give low-rank changes to the matrices of its layers;
     layers that are frozen already get none. From then on the model saves an adapter.
 
-    InputError: the rank is out of range, all layers are frozen, or the base is no plain BERT or an adapter itself.
+    Where `base` is an adapter that bertlab wrote with this rank, its changes go on learning. InputError: the rank is
+    out of range, all layers are frozen, or the base is no plain BERT or another kind of adapter.
     """
-    if is_adapter(locate(base)):
-        raise InputError(f"lora={rank}: {base} is an adapter itself; merge it first: bertlab export --to transformers")
     if model.config.variants:
         raise InputError(f"lora={rank}: {model.config.variants[0]} is no part of a plain BERT, and adapters need one")
     if not 1 <= rank <= model.config.hidden_size:
@@ -82,12 +83,16 @@ def adapt(model: Any, base: str | Path, rank: int, generator: torch.Generator | 
     found = {name: target_of(name) for name, module in model.named_modules() if target_of(name) and learns(module)}
     if not found:
         raise InputError(f"lora={rank}: all layers are frozen, so there is nothing to adapt: freeze fewer")
+    learned = AdaptedWeights(folder).matrices(found, rank) if is_adapter(folder := locate(base)) else {}
     for name, parameter in model.named_parameters():
         if name.removeprefix("bert.").startswith(ENCODER) or name == "mlm.decoder.bias":
             parameter.requires_grad_(False)
     for name, target in found.items():
-        model.set_submodule(name, LoRALinear(model.get_submodule(name), rank, len(TARGETS[target]), generator))
-    model.adapted_from = str(base)
+        module = LoRALinear(model.get_submodule(name), rank, len(TARGETS[target]), generator)
+        if learned:
+            module.weight.data, module.lora_A.data, module.lora_B.data = learned[name]
+        model.set_submodule(name, module)
+    model.adapted_from = base_name(folder) if learned else str(base)
 
 
 def target_of(name: str) -> str:
@@ -175,6 +180,7 @@ class AdaptedWeights(Weights):
         if not present(path):
             raise InputError(f"{path}: missing; save the adapter anew with peft, which writes this file today")
         super().__init__(base_of(folder, weights=True))
+        self.folder = folder
         self.scale, self.rank = scale_of(fields), fields["r"]
         pairs: dict[str, dict[str, tuple[str, Tensor]]] = {}  # module -> A and B, each with its name in the file
         whole: dict[str, tuple[str, Tensor]] = {}
@@ -198,6 +204,25 @@ class AdaptedWeights(Weights):
             return weight
         A, B = self.changes[name]
         return weight.to(A.dtype) + self.scale * B @ A  # (out, in) + (out, R) @ (R, in)
+
+    def matrices(self, modules: Iterable[str], rank: int) -> dict[str, list[Tensor]]:
+        """Return the base's matrix, A and B of each of our modules, as LoRALinear holds them.
+
+        InputError: the adapter has another rank, or changes other matrices, or by another scale.
+        """
+        stored = {module: published_names(f"{module}.weight") for module in modules}
+        if self.scale != SCALE or sorted(chain(*stored.values())) != sorted(self.changes):
+            raise InputError(f"lora={rank}: {self.folder} is an adapter of another kind; {MERGE}")
+        if self.rank != rank:
+            raise InputError(f"lora={rank}: {self.folder} has rank {self.rank}: go on with that, or {MERGE}")
+        return {
+            module: [torch.cat(some) for some in zip(*(self._parts(name) for name in names), strict=True)]
+            for module, names in stored.items()
+        }
+
+    def _parts(self, name: str) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the base's matrix of this name, A and B."""
+        return Weights.__getitem__(self, name).float(), *self.changes[name]
 
     def _change(self, path: Path, module: str, pair: Mapping[str, tuple[str, Tensor]]) -> tuple[Tensor, Tensor]:
         """Return A and B of one module, in float32 at least."""

@@ -11,24 +11,24 @@ from bertlab.draw.charts.film import (
     class_key,
     cloud_tile,
     head_tile,
-    role_table,
     strip,
+    target_table,
     word_lines,
     word_table,
 )
 from bertlab.errors import InputError
-from bertlab.explain.attention.heads import ROLES
 from bertlab.explain.attention.maps import attention_maps
 from bertlab.explain.runs import Moment
 from bertlab.explain.snapshots import (
+    Targets,
     WordFrame,
     answer_film,
     cloud_film,
     followed_words,
+    gap_targets,
     head_film,
-    heads_by_change,
     picked,
-    role_scores,
+    role_targets,
     word_film,
 )
 from bertlab.explain.spans import answer
@@ -105,9 +105,11 @@ def test_heads_are_those_of_each_model(moments, model, tok):
     frames = list(head_film(moments, TEXT, "he likes walks.", limit=9))
     expected = attention_maps(model, tok, TEXT, "he likes walks.", 9)
     torch.testing.assert_close(frames[-1].maps.weights, expected.weights)
-    scores = role_scores(frames)
-    assert scores.shape == (3, 3, 4, len(ROLES))
-    assert len(role_table(scores[:, 1, 2], [0, 30, 90]))
+    targets = role_targets(frames, expected)
+    assert targets.shares.shape == (3, 3, 4, len(targets.names)) and not targets.of_gap
+    assert_alike(targets.shares[-1], targets.control)
+    table = target_table(targets.names, targets.shares[:, 1, 2], [0, 30, 90])
+    assert len(table) == 3 * len(targets.names) and table["share"].between(0, 1).all()
     tile = head_tile(frames[0], 1, 2, "next: 10%").to_dict()
     assert len(strip([head_tile(frame, 1, 2) for frame in frames]).to_dict()["concat"]) == 3
     (cells,) = tile["datasets"].values()
@@ -116,15 +118,27 @@ def test_heads_are_those_of_each_model(moments, model, tok):
     )
 
 
+def test_what_a_gap_attends_to_is_followed(moments):
+    frames = list(head_film(moments, TEXT))
+    tokens = frames[0].maps.tokens
+    targets = gap_targets(frames, frames[0].maps)
+    gap = tokens.index("[MASK]")
+    assert targets.names == tokens and targets.of_gap
+    assert_alike(targets.shares[2, 1, 3], frames[2].maps.weights[1, 3, gap])
+    assert_alike(targets.control, targets.shares[0])
+    assert_alike(targets.uniform.sum(), 1.0)
+    assert [token for token, dull in zip(tokens, targets.dull.tolist(), strict=True) if not dull] == ["the", "anim", "##s", "the"]
+
+
 def test_first_are_the_heads_that_changed_most():
-    scores = torch.zeros(3, 2, 4, len(ROLES))
-    scores[-1, 0, 1, ROLES.index("broad")] = 0.9
-    scores[-1, 1, 2, ROLES.index("next")] = 0.5
-    scores[1, 0, 3, 0] = 0.8  # on the way only
-    scores[..., ROLES.index("same word")] = torch.nan
-    scores[:, 1, 3, 0] = 0.9  # all along
-    order = heads_by_change(scores)
-    assert order[0] == (1, 2) and sorted(order) == [(layer, head) for layer in range(2) for head in range(4)]
+    shares = torch.zeros(3, 2, 4, 3)
+    shares[-1, 0, 1, 2] = 0.9  # where heads rest
+    shares[-1, 1, 2, 1] = 0.5
+    shares[1, 0, 3, 0] = 0.8  # on the way only
+    shares[:, 1, 3, 0] = 0.9  # all along
+    order = Targets("abc", shares, shares[0], shares[0, 0, 0], torch.tensor([False, False, True])).by_growth()
+    assert order[0] == (1, 2) and order[-1] == (0, 1)
+    assert sorted(order) == [(layer, head) for layer in range(2) for head in range(4)]
 
 
 def test_clouds_are_those_of_each_model(moments, tok):

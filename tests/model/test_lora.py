@@ -169,11 +169,31 @@ def test_layers_that_are_frozen_get_no_change(checkpoint, tmp_path, batch):
         adapt(model, checkpoint, RANK)
 
 
+def test_an_adapter_goes_on_learning_from_where_it_was(folder, checkpoint, batch, tmp_path):
+    model = BertForSequenceClassification.from_pretrained(folder)
+    before = answer(model, batch)
+    adapt(model, folder, RANK)
+    torch.testing.assert_close(answer(model, batch), before, rtol=0, atol=1e-5)
+    assert model.adapted_from == str(checkpoint)
+    base = BertModel.from_pretrained(checkpoint).state_dict()
+    for name, module in adapted_layers(model.bert).items():
+        torch.testing.assert_close(module.weight, base[f"{name}.weight"], rtol=0, atol=0)
+        assert [p for p in module.parameters() if p.requires_grad] == [module.lora_A, module.lora_B]
+    model.save_pretrained(tmp_path / "elsewhere" / "again")
+    stored, again = (
+        load_file(home / "adapter_model.safetensors") for home in (folder, tmp_path / "elsewhere" / "again")
+    )
+    assert stored.keys() == again.keys() and all(torch.equal(stored[name], again[name]) for name in stored)
+
+
 def test_what_no_adapter_can_be_made_of(config, checkpoint, folder):
     model = BertForSequenceClassification(config)
     with pytest.raises(InputError, match="rank must be between 1 and hidden_size, 24"):
         adapt(model, checkpoint, 25)
-    with pytest.raises(InputError, match="is an adapter itself"):
+    with pytest.raises(InputError, match="lora=3: .* has rank 2: go on with that, or merge it first"):
+        adapt(model, folder, 3)
+    model.bert.encoder.layers[0].requires_grad_(False)
+    with pytest.raises(InputError, match="is an adapter of another kind; merge it first"):
         adapt(model, folder, RANK)
     with pytest.raises(InputError, match="pre_norm is no part of a plain BERT"):
         adapt(BertForSequenceClassification(config.changed(pre_norm=True)), checkpoint, RANK)

@@ -71,14 +71,25 @@ def test_killed_and_resumed_gives_the_same_adapter(stop_at, small, tmp_path):
         assert (tmp_path / "cut" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
+def test_a_run_goes_on_from_an_adapter_that_another_one_wrote(small, tmp_path):
+    first = finetune(small, texts(24), out=tmp_path / "first", **quietly())
+    still = replace(small, model=str(tmp_path / "first"), optim=Optimization(learning_rate=1e-9), steps=1)
+    second = finetune(still, texts(8), out=tmp_path / "second", **quietly())
+    (one, _), (other, _) = open_task(tmp_path / "first"), open_task(tmp_path / "second")
+    for (name, tensor), again in zip(one.state_dict().items(), other.state_dict().values(), strict=True):
+        torch.testing.assert_close(again, tensor, rtol=0, atol=1e-5, msg=name)
+    fields = [json.loads((tmp_path / run / "adapter_config.json").read_text()) for run in ("first", "second")]
+    assert fields[0] == fields[1] and second.model.adapted_from == first.model.adapted_from == ""
+
+
 def test_what_makes_no_sense_is_refused(small, tmp_path):
     with pytest.raises(InputError, match="lora=-1: must not be negative"):
         replace(small, lora=-1)
     with pytest.raises(InputError, match="lora=2: all layers are frozen"):
         finetune(replace(small, freeze="encoder"), texts(8), **quietly())
     finetune(replace(small, freeze="embeddings"), texts(8), out=tmp_path / "run", **quietly())
-    with pytest.raises(InputError, match="run is an adapter itself; merge it first"):
-        finetune(replace(small, model=str(tmp_path / "run")), texts(8), **quietly())
+    with pytest.raises(InputError, match="run has rank 2: go on with that, or merge it first"):
+        finetune(replace(small, model=str(tmp_path / "run"), lora=3), texts(8), **quietly())
     assert {trial.optim.learning_rate for trial in grid(small)} == {*LORA_RATES}
 
 

@@ -10,6 +10,7 @@ from app.views.training.film import model_at
 from bertlab.draw.charts.film import kept_table, word_lines
 from bertlab.explain.kept_film import read_film
 from bertlab.explain.runs import TrainingRun
+from bertlab.explain.snapshots import gap_targets
 
 
 def show(run: TrainingRun, source: str, step: int | None) -> None:
@@ -32,4 +33,6 @@ def show(run: TrainingRun, source: str, step: int | None) -> None:
     kept = cell.let("kept", cell.call(read_film, source))
     exports("kept-film", table, cell.picture(word_lines, cell.call(kept_table, kept, number)), chart)
     heads = Name(f"{kept}.heads({number}, {cell.open(loaded)[1]})")
-    head_forms.show_heads(film.heads(number, loaded.tokenizer), loaded, film.sentences[number], None, cell, heads)
+    frames = film.heads(number, loaded.tokenizer)
+    targets = gap_targets(frames, head_forms.control_maps(loaded, film.sentences[number]))
+    head_forms.show_heads(frames, targets, loaded.name, cell, heads)

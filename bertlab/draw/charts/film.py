@@ -11,7 +11,6 @@ from torch import Tensor
 from bertlab.draw.charts.base import tips
 from bertlab.draw.palette import GREY, OKABE_ITO, SHAPES
 from bertlab.draw.percent import percent
-from bertlab.explain.attention.heads import ROLES
 from bertlab.explain.kept_film import KeptFilm
 from bertlab.explain.snapshots import AnswerFrame, CloudFrame, HeadFrame, WordFrame
 from bertlab.tokenizer import Tokenizer
@@ -59,15 +58,14 @@ def answer_lines(table: pd.DataFrame, step: int | None = None) -> alt.LayerChart
     return _lines(table, "choice", "probability", "probability", step, height=240)
 
 
-def role_table(scores: Tensor, steps: Sequence[int]) -> pd.DataFrame:
-    """One row a step and role: the share (T, R) of one head; roles that the text cannot tell are left out."""
+def target_table(names: Sequence[str], shares: Tensor, steps: Sequence[int]) -> pd.DataFrame:
+    """One row a step and target: the share (T, K) of one head's attention."""
     rows = [
-        (step, role, float(share))
-        for step, row in zip(steps, scores, strict=True)
-        for role, share in zip(ROLES, row, strict=True)
-        if role != "broad" and not share.isnan()
+        (step, name, float(share))
+        for step, row in zip(steps, shares, strict=True)
+        for name, share in zip(names, row, strict=True)
     ]
-    return pd.DataFrame(rows, columns=["step", "role", "share"])
+    return pd.DataFrame(rows, columns=["step", "to", "share"])
 
 
 def accuracy_table(films: dict[str, Sequence[CloudFrame]]) -> pd.DataFrame:
