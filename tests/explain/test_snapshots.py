@@ -3,12 +3,12 @@ import pytest
 import torch
 
 from bertlab import BertForPreTraining, BertForQuestionAnswering
+from bertlab.draw.charts.base import label_key, looks_of
 from bertlab.draw.charts.film import (
     accuracy_steps,
     accuracy_table,
     answer_lines,
     answer_table,
-    class_key,
     cloud_tile,
     head_tile,
     strip,
@@ -127,7 +127,12 @@ def test_what_a_gap_attends_to_is_followed(moments):
     assert_alike(targets.shares[2, 1, 3], frames[2].maps.weights[1, 3, gap])
     assert_alike(targets.control, targets.shares[0])
     assert_alike(targets.uniform.sum(), 1.0)
-    assert [token for token, dull in zip(tokens, targets.dull.tolist(), strict=True) if not dull] == ["the", "anim", "##s", "the"]
+    assert [token for token, dull in zip(tokens, targets.dull.tolist(), strict=True) if not dull] == [
+        "the",
+        "anim",
+        "##s",
+        "the",
+    ]
 
 
 def test_first_are_the_heads_that_changed_most():
@@ -149,4 +154,4 @@ def test_clouds_are_those_of_each_model(moments, tok):
     assert table["accuracy"].between(0, 1).all()
     assert accuracy_steps(table, 0.5, 30).to_dict()["layer"]
     assert cloud_tile(frames[0], np.zeros((16, 2)), labels, texts).to_dict()["mark"]
-    assert "&lt;b&gt;" in class_key(["<b>", "a"])
+    assert "&lt;b&gt;" in label_key(looks_of(["<b>", "a"]))

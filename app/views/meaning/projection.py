@@ -12,7 +12,15 @@ from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
 from app.views.meaning.clouds import METHODS, Cloud, begun
 from app.views.meaning.nearest_texts import NEAREST, pick_key, picked
-from bertlab.draw.charts.projection import YOURS, clickable, few_labels, projection_scatter, projection_table
+from bertlab.draw.charts.base import label_key
+from bertlab.draw.charts.projection import (
+    clickable,
+    drawn_labels,
+    few_labels,
+    projection_scatter,
+    projection_table,
+    without_legend,
+)
 from bertlab.explain.vectors import Projection, all_alike, project
 
 MISLEADING = (
@@ -25,6 +33,7 @@ MISLEADING = (
 def show(clouds: Sequence[Cloud]) -> None:
     number = picked(clouds[0].texts)
     charts, tables = [], []
+    st.html(label_key(drawn_labels(clouds[0].texts.all_labels)))
     columns = st.columns(len(clouds), gap="medium")  # first, or a bar below would move them
     for column, cloud, projected in zip(columns, clouds, projections(clouds), strict=True):
         table = projection_table(projected.points, cloud.texts.all_labels, cloud.texts.all_texts)
@@ -74,14 +83,12 @@ def show_panel(cloud: Cloud, chart: alt.LayerChart) -> None:
             st.session_state[pick_key(cloud.texts)] = int(chosen[0]["number"])
 
     alt = f"{len(cloud.texts.all_texts)} texts as points, by label, in {cloud.title}"
-    layout.show_chart(clickable(chart), alt, key=key, on_select=clicked, selection_mode="point")
+    layout.show_chart(clickable(without_legend(chart)), alt, key=key, on_select=clicked, selection_mode="point")
 
 
 def caption(cloud: Cloud) -> None:
     """Say how to read the pictures, and what they cannot show."""
     text = "Each point is a text. Point at it to read it; click it to see its nearest texts below."
-    if cloud.texts.yours:
-        text += f" Stars are {YOURS}."
     if cloud.choices.method == "pca":
         text += " The axes say which share of the variance they keep; the picture does not show the rest."
     else:

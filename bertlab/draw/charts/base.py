@@ -7,8 +7,11 @@ from io import BytesIO, StringIO
 
 import altair as alt
 
+from bertlab.draw.palette import OKABE_ITO, SHAPES, SIGNS
+
 PLAIN = dict(grid=False, ticks=False, domain=False)
 ROW = 20  # pixels, where each token has a row
+Look = tuple[str, str]  # colour and shape of a label
 
 
 def token_names(positions: Iterable[int], tokens: Sequence[str] | Mapping[int, str]) -> str:
@@ -28,6 +31,20 @@ def tips(*columns: str | tuple[str, str]) -> list[alt.Tooltip]:
     """Return what pointing at a mark shows: columns, or pairs of a column and the format of its numbers."""
     pairs = [(column, "") if isinstance(column, str) else column for column in columns]
     return [alt.Tooltip(column, format=form or alt.Undefined) for column, form in pairs]
+
+
+def looks_of(names: Iterable[str], colours: Sequence[str] = OKABE_ITO) -> dict[str, Look]:
+    """Give each label a colour and a shape, in this order, as long as there are some."""
+    return dict(zip(names, zip(colours, SHAPES, strict=False), strict=False))
+
+
+def label_key(looks: Mapping[str, Look]) -> str:
+    """HTML: what colour and shape each label has, for several pictures with one key."""
+    signs = dict(zip(SHAPES, SIGNS, strict=True))
+    keys = (
+        f'<span style="color:{c}">{signs.get(shape, "★")}</span> {escape(name)}' for name, (c, shape) in looks.items()
+    )
+    return " ".join(f'<span style="white-space:nowrap;margin-right:1em">{key}</span>' for key in keys)
 
 
 def png(chart: alt.TopLevelMixin, scale: float = 2.0) -> bytes:

@@ -1,7 +1,6 @@
 """What changes from snapshot to snapshot of a training: lines over the steps, and small pictures in a row."""
 
 from collections.abc import Sequence
-from html import escape
 
 import altair as alt
 import numpy as np
@@ -157,13 +156,6 @@ def cloud_tile(frame: CloudFrame, points: np.ndarray, labels: Sequence[str], tex
 def _title(step: int, subtitle: str) -> alt.TitleParams:
     style = dict(anchor="start", fontSize=13, subtitleColor=GREY, offset=4)
     return alt.TitleParams(f"step {step:,}", subtitle=subtitle or alt.Undefined, **style)
-
-
-def class_key(labels: Sequence[str]) -> str:
-    """HTML: what colour and shape each label has in a cloud_tile."""
-    marks = zip(OKABE_ITO, "●■▲◆✚▼▶━", sorted(set(labels)), strict=False)
-    keys = (f'<span style="color:{colour}">{mark}</span> {escape(label)}' for colour, mark, label in marks)
-    return " ".join(f'<span style="white-space:nowrap;margin-right:1em">{key}</span>' for key in keys)
 
 
 def unfitted(tile: alt.Chart) -> alt.Chart:

@@ -7,8 +7,8 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from bertlab.draw.charts.base import tips
-from bertlab.draw.palette import BLUE, GREY, OKABE_ITO, ORANGE, SHAPES
+from bertlab.draw.charts.base import Look, looks_of, tips
+from bertlab.draw.palette import BLUE, GREY, OKABE_ITO, ORANGE
 from bertlab.draw.percent import percent
 from bertlab.explain.vectors import LayerMeasures
 
@@ -62,26 +62,35 @@ def projection_scatter(
         ),
         tooltip=tips("number", "label", "text"),
     )
-    colour, shape = _label_scales(table["shown"])
-    yours = alt.condition(alt.datum.label == YOURS, alt.value(190), alt.value(65))
-    points = base.mark_point(filled=True, opacity=0.8).encode(color=colour, shape=shape, size=yours)
+    colour, shape = _label_scales(list(table["label"]))
+    is_yours = alt.datum.label == YOURS
+    size = alt.condition(is_yours, alt.value(380), alt.value(65))
+    points = base.mark_point(filled=True, opacity=0.8).encode(color=colour, shape=shape, size=size)
     heading = alt.Title(title, subtitle=subtitle, anchor="start", fontSize=14, subtitleFontSize=13, subtitleColor=GREY)
     rings = [_ring(base, list(near), 210, 1.5)] if near else []
     rings += [_ring(base, [picked], 330, 3.5)] if picked else []
+    if YOURS in set(table["label"]):  # a star alone is hard to find among a hundred points
+        named = base.transform_filter(is_yours)
+        rings.append(named.mark_text(text="yours", dy=-18, fontSize=14, fontWeight="bold", color=MARK))
     return alt.layer(points, *rings).properties(title=heading, height=height)
 
 
 _AXIS = alt.Axis(labels=False, ticks=False, domain=False, gridOpacity=0.4, tickCount=5)
 
 
-def _label_scales(labels: pd.Series) -> tuple[alt.Color, alt.Shape]:
-    """Colour and shape of each label, in one legend; a star for the reader's own sentences."""
-    names = sorted(set(labels) - {OTHERS, YOURS}) + [name for name in (OTHERS, YOURS) if name in set(labels)]
-    numbered = list(enumerate(names))
-    colours = [MARK if name == YOURS else COLOURS[i] for i, name in numbered]
-    shapes = [STAR if name == YOURS else SHAPES[i] for i, name in numbered]
-    looks = dict(labelFontSize=12, labelLimit=150, symbolSize=90, columnPadding=5)  # three beside each other
-    legend = alt.Legend(title=None, orient="bottom", columns=3, **looks)
+def drawn_labels(labels: Sequence[str]) -> dict[str, Look]:
+    """Return colour and shape of each label that is drawn, in the order of the legend; the reader's own have a star."""
+    names = set(few_labels(labels))
+    others = [*sorted(names - {OTHERS, YOURS}), *names & {OTHERS}]
+    return looks_of(others, COLOURS) | {name: (MARK, STAR) for name in names & {YOURS}}
+
+
+def _label_scales(labels: Sequence[str]) -> tuple[alt.Color, alt.Shape]:
+    """Colour and shape of each label, in one legend."""
+    looks = drawn_labels(labels)
+    names, (colours, shapes) = list(looks), zip(*looks.values(), strict=True)
+    style = dict(labelFontSize=12, labelLimit=150, symbolSize=90, columnPadding=5)  # three beside each other
+    legend = alt.Legend(title=None, orient="bottom", columns=3, **style)
     return (
         alt.Color("shown:N", scale=alt.Scale(domain=names, range=colours), legend=legend),
         alt.Shape("shown:N", scale=alt.Scale(domain=names, range=shapes), legend=legend),
@@ -100,6 +109,14 @@ def few_labels(labels: Sequence[str]) -> list[str]:
         return list(labels)
     kept = {YOURS, *(label for label, _ in counts.most_common(MOST_LABELS - 1))}
     return [label if label in kept else OTHERS for label in labels]
+
+
+def without_legend(chart: alt.LayerChart) -> alt.LayerChart:
+    """The same scatter without its legend, for several side by side under one label_key."""
+    chart = chart.copy()
+    marks = chart.layer[0].encoding
+    marks.color.legend = marks.shape.legend = None
+    return chart
 
 
 def clickable(chart: alt.LayerChart) -> alt.LayerChart:

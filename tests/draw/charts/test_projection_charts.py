@@ -2,17 +2,19 @@ import altair as alt
 import numpy as np
 import pytest
 
-from bertlab.draw.charts.base import png
+from bertlab.draw.charts.base import label_key, png
 from bertlab.draw.charts.projection import (
     MOST_LABELS,
     OTHERS,
     YOURS,
     clickable,
+    drawn_labels,
     few_labels,
     layer_lines,
     measure_table,
     projection_scatter,
     projection_table,
+    without_legend,
 )
 from bertlab.explain.vectors import LayerMeasures, Neighbours
 
@@ -35,6 +37,19 @@ def test_no_two_labels_look_the_same(kinds):
         looks = scale(chart, channel)
         assert len(set(looks.values())) == len(looks) == min(kinds, MOST_LABELS) + 1
         assert (OTHERS in looks) == (kinds > MOST_LABELS)
+
+
+def test_one_key_stands_for_the_legend_of_several_pictures():
+    labels = [f"<b>kind {i % 3}" for i in range(29)] + [YOURS]
+    chart = projection_scatter(projection_table(POINTS, labels, ["x"] * 30), None)
+    alone, whole = without_legend(chart).to_dict(), chart.to_dict()
+    for channel in ("color", "shape"):
+        assert alone["layer"][0]["encoding"][channel]["legend"] is None
+        assert whole["layer"][0]["encoding"][channel]["legend"]["columns"] == 3
+    looks = drawn_labels(labels)
+    assert scale(whole, "color") == {name: colour for name, (colour, _) in looks.items()}
+    key = label_key(looks)
+    assert [key.count(sign) for sign in "●■▲★◆"] == [1, 1, 1, 1, 0] and "&lt;b&gt;kind 2" in key and "<b>" not in key
 
 
 def test_the_commonest_labels_are_kept():
