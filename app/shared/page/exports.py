@@ -1,7 +1,9 @@
 """What every view gives away: its table, its picture as a file, the notebook cell that makes it, and its link."""
 
+from base64 import b64encode
 from collections.abc import Callable
 from functools import partial
+from time import time_ns
 from urllib.parse import urlencode, urlsplit
 
 import pandas as pd
@@ -27,6 +29,7 @@ def exports(
         with st.popover("Share", icon=":material/share:", type="tertiary"):
             show_link_later(st.container())
             if chart is not None:
+                copy_picture(name, chart)
                 with st.container(horizontal=True, gap="medium"):
                     offer(name, "png", "image/png", partial(written, png, chart))
                     offer(name, "svg", "image/svg+xml", partial(written, svg, chart))
@@ -44,6 +47,28 @@ def written(write: Callable[..., bytes], chart: TopLevelMixin, *details: str) ->
     """Return the chart as a file."""
     with layout.CHARTS:
         return write(chart, *details)
+
+
+# A page that is not on localhost may use the clipboard over https alone, and in some browsers only right after a press.
+COPY = """<span id="copied-NUMBER" role="status"></span><script>
+(async () => {
+  const say = (text) => { document.getElementById("copied-NUMBER").textContent = text; };
+  try {
+    const picture = Uint8Array.from(atob("PICTURE"), (letter) => letter.charCodeAt(0));
+    const blob = new Blob([picture], { type: "image/png" });
+    await navigator.clipboard.write([new ClipboardItem({ "image/png": blob })]);
+    say("Copied.");
+  } catch { say("This browser lets no page copy a picture here. Take the PNG instead."); }
+})();
+</script>"""
+
+
+@st.fragment
+def copy_picture(name: str, chart: TopLevelMixin) -> None:
+    """Show a button that puts the picture on the visitor's clipboard; it alone is run again then."""
+    if st.button("Copy picture", key=f"{name}-copy", type="tertiary", icon=":material/content_copy:"):
+        picture, number = b64encode(written(png, chart)).decode(), str(time_ns())  # the same script is not run again
+        st.html(COPY.replace("NUMBER", number).replace("PICTURE", picture), unsafe_allow_javascript=True)
 
 
 def offer(name: str, kind: str, mime: str, make: Callable[[], bytes]) -> None:

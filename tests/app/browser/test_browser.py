@@ -119,6 +119,28 @@ def test_downloads(tab, server):
     unharmed(tab)
 
 
+PASTED = """async () => {
+  const [item] = await navigator.clipboard.read();
+  const { width, height } = await createImageBitmap(await item.getType("image/png"));
+  return [width, height];
+}"""
+
+
+def test_a_picture_is_copied(tab, server):
+    show(tab, server, "play")
+    tab.get_by_role("button", name="Share").first.click()
+    tab.get_by_role("button", name="Copy picture").first.click()
+    tab.get_by_text("Take the PNG instead").wait_for()
+    tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    tab.get_by_role("button", name="Copy picture").first.click()
+    tab.get_by_text("Copied.").wait_for()
+    with tab.expect_download() as download:
+        tab.get_by_role("button", name="PNG", exact=True).first.click()
+    header = download.value.path().read_bytes()[:24]
+    assert tab.evaluate(PASTED) == [int.from_bytes(header[16:20]), int.from_bytes(header[20:24])]
+    unharmed(tab)
+
+
 def test_an_html_file_shows_what_the_page_shows_without_a_server(tab, new_tab, server, tmp_path):
     show(tab, server, "tasks", "?model=english-sentiment&text=Not+<b>bad</b>+</script>at+all.")
     chart = tab.locator("[data-testid=stVegaLiteChart] svg").first
