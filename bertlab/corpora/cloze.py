@@ -2,8 +2,7 @@
 
 After Lewis, Denoyer and Riedel 2019, "Unsupervised Question Answering by Cloze Translation": the clause around the
 answer becomes the question, a question word stands in for the answer, and some noise keeps a model from matching the
-clause word by word. The passage is the text around the sentence; or, after Li, Wang, Dong, Wei and Xu 2020,
-"Harvesting and Refining Question-Answer Pairs for Unsupervised QA", other text that holds the same answer.
+clause word by word. The passage is the text around the sentence.
 """
 
 import random
@@ -18,13 +17,6 @@ PASSAGE_WORDS = 120  # at most
 CLAUSE_WORDS = (5, 22)  # a shorter clause does not identify its answer; of a longer one, the part near it is asked
 DROPPED = 0.1  # share of the clause's words that the question leaves out
 SHUFFLED = 1.5  # how far a word may move, in words
-SHARED = 2  # words that a sentence elsewhere has in common with the one that is asked, beside the answer
-LONG = re.compile(r"\w{4,}")
-COMMON = frozenset(
-    "with from that this which were have been they their there about after also before between during first into more "
-    "most other over some such than then these those through under when where while would could only many being both "
-    "each later made used year years early late known well".split()
-)
 
 CAPITALS, SMALL = characters("Lu", "Lt"), characters("Ll")
 MONTH = "January|February|March|April|May|June|July|August|September|October|November|December"
@@ -63,11 +55,8 @@ class Candidate:
     word: str
 
 
-def cloze_questions(
-    documents: Iterable[Document], seed: int = 0, most: int = 4, words: int = PASSAGE_WORDS
-) -> Iterator[QAExample]:
-    """Yield at most `most` questions on each document, each with a passage of at most so many `words`, or of one
-    sentence, that holds the answer once.
+def cloze_questions(documents: Iterable[Document], seed: int = 0, most: int = 4) -> Iterator[QAExample]:
+    """Yield at most `most` questions on each document, each with a passage that holds the answer once.
 
     The same documents and seed give the same questions.
     """
@@ -79,66 +68,16 @@ def cloze_questions(
         for index in sentences:
             if asked == most:
                 break
-            example = _ask(document, index, f"cloze-{number}-{asked}", words, generator)
+            example = _ask(document, index, f"cloze-{number}-{asked}", generator)
             if example is not None:
                 yield example
                 asked += 1
 
 
-def questions_elsewhere(
-    documents: Iterable[Document], seed: int = 0, most: int = 8, words: int = PASSAGE_WORDS
-) -> Iterator[QAExample]:
-    """Yield the same kind of questions, each with a passage around another sentence of its document that holds the same
-    answer and says something alike. No two questions on a document have the same answer."""
-    for number, document in enumerate(documents):
-        generator = random.Random(f"{seed} {number} {document.title}")
-        asked: set[str] = set()
-        for index in generator.sample(range(len(document.sentences)), len(document.sentences)):
-            if len(asked) == most:
-                break
-            name = f"elsewhere-{number}-{len(asked)}"
-            example = _ask_elsewhere(document.sentences, index, name, asked, words, generator)
-            if example is not None:
-                yield example
-                asked.add(example.answer)
-
-
-def _ask_elsewhere(
-    sentences: tuple[str, ...], index: int, name: str, asked: set[str], most: int, generator: random.Random
-) -> QAExample | None:
-    """Ask for a part of sentence `index` that none of the answers `asked` is, or None where that cannot be done."""
-    sentence = sentences[index]
-    found = candidates(sentence)
-    for chosen in generator.sample(found, len(found)):
-        answer = sentence[chosen.start : chosen.end]
-        other = None if answer in asked or len(answer) < 4 else _most_alike(sentences, index, answer)
-        if other is None:
-            continue
-        passage, _ = _passage(sentences, other, most, generator, without=index)
-        places = [match.start() for match in re.finditer(rf"(?<!\w){re.escape(answer)}(?!\w)", passage)]
-        question = _question(sentence, chosen, generator) if len(places) == 1 else None
-        if question is not None:
-            return QAExample(name, question, passage, answer, places[0], kind=chosen.word)
-    return None
-
-
-def _most_alike(sentences: tuple[str, ...], index: int, answer: str) -> int | None:
-    """Return the sentence with this answer that has most long words in common with sentence `index`, if enough."""
-
-    def long_words(sentence: str) -> set[str]:
-        return {word.lower() for word in LONG.findall(sentence.replace(answer, ""))} - COMMON
-
-    wanted = long_words(sentences[index])
-    holding = [n for n, sentence in enumerate(sentences) if n != index and answer in sentence]
-    shared = {n: len(wanted & long_words(sentences[n])) for n in holding}
-    best = max(holding, key=shared.__getitem__, default=None)
-    return best if best is not None and shared[best] >= SHARED else None
-
-
-def _ask(document: Document, index: int, name: str, words: int, generator: random.Random) -> QAExample | None:
+def _ask(document: Document, index: int, name: str, generator: random.Random) -> QAExample | None:
     """Ask for a part of sentence `index`, or None where nothing in it can be asked for."""
     sentence = document.sentences[index]
-    passage, start = _passage(document.sentences, index, words, generator)
+    passage, start = _passage(document.sentences, index, generator)
     found = [c for c in candidates(sentence) if passage.count(sentence[c.start : c.end]) == 1]
     if not found:
         return None
@@ -186,21 +125,14 @@ def _word_for_name(name: str, before: str, behind: str) -> str | None:
     return "who" if not organisation and (person or PERSON_BEHIND.match(behind)) else "what"
 
 
-def _passage(
-    sentences: tuple[str, ...], index: int, most: int, generator: random.Random, without: int = -1
-) -> tuple[str, int]:
-    """Return at most so many words around sentence `index`, and where that starts: sentences before and behind it, some
-    by chance, as far as the one that must not be among them."""
+def _passage(sentences: tuple[str, ...], index: int, generator: random.Random) -> tuple[str, int]:
+    """Return the sentences around `index`, and where that one starts: before and behind it, some by chance."""
     first = last = index
     words = len(sentences[index].split())
-    while sides := [
-        before
-        for before, next_one in ((True, first - 1), (False, last + 1))
-        if 0 <= next_one < len(sentences) and next_one != without
-    ]:
-        before = generator.choice(sides)
+    while first > 0 or last < len(sentences) - 1:
+        before = last == len(sentences) - 1 or (first > 0 and generator.random() < 0.5)
         words += len(sentences[first - 1 if before else last + 1].split())
-        if words > most:
+        if words > PASSAGE_WORDS:
             break
         first, last = (first - 1, last) if before else (first, last + 1)
     start = sum(len(sentence) + 1 for sentence in sentences[first:index])

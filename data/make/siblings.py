@@ -17,13 +17,14 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import torch
 
 from benchmarks.finetuning.learning_curve import READ, Labelled
 from bertlab.__main__ import main as bertlab
-from bertlab.corpora.cloze import cloze_questions, questions_elsewhere
+from bertlab.corpora.cloze import cloze_questions
 from bertlab.corpora.english.large import read_articles
 from bertlab.corpora.english.measured import measured_passages
 from bertlab.corpora.english.overlap import Overlap, Removed, without_overlap
@@ -57,7 +58,7 @@ KINDS = {"person": "PER", "location": "LOC", "corporation": "ORG", "group": "ORG
 OFTEN = {"imdb": 1, "mr": 6, "opinions": 12}  # a review of IMDB makes several rows, and there are many of them
 CHOSEN_BY = 500
 NAMES = {"neg": "negative", "pos": "positive"}
-CLOZES, PASSAGE = 20_000, 80  # of each kind, from passages of so many words
+CLOZES = 8000
 NO_ANSWER = 4  # one question of SQuAD in so many is also asked of another passage of its article
 
 
@@ -107,16 +108,14 @@ def pairs(data: Path, out: Path) -> None:
 
 
 def questions(data: Path, out: Path) -> None:
-    """SQuAD's head, questions of ours, and questions that the passage does not answer; before them questions made from
-    Wikipedia without labels, to practise on."""
-    read = without_overlap(read_articles(data, "train", True), Overlap(measured_passages(data)), Removed())
-    articles, draw = list(read), random.Random(0)
-    clozes = list(cloze_questions(articles, most=2, words=PASSAGE)), list(questions_elsewhere(articles, words=PASSAGE))
-    practice = [question for some in clozes for question in draw.sample(some, CLOZES)]
+    """SQuAD's head twice, questions of ours, questions that the passage does not answer, and clozes from Wikipedia."""
     known, chosen_by = keep_apart(list(read_squad(data / "squad" / "train-v1.1.head.json")), 20)
-    mixed = [*known, *read_squad(OURS / "questions-train.json"), *without_answer(known)]
-    for part, some in (("practice", practice), ("train", mixed)):
-        atomic_write(out / f"{part}.json", squad_text(random.Random(0).sample(some, len(some)), part))
+    articles = without_overlap(read_articles(data, "train", True), Overlap(measured_passages(data)), Removed())
+    clozes = islice(cloze_questions(articles, most=1), CLOZES)
+    ours = list(read_squad(OURS / "questions-train.json"))
+    again = [replace(example, id=f"{example.id}-2") for example in known + ours]
+    mixed = [*known, *ours, *again, *clozes, *without_answer(known)]
+    atomic_write(out / "train.json", squad_text(random.Random(0).sample(mixed, len(mixed)), "train"))
     atomic_write(out / "dev.json", squad_text([*chosen_by, *without_answer(chosen_by)], "dev"))
     atomic_write(out / "test.json", squad_text(list(read_squad(data / "squad" / "xquad.en.json")), "XQuAD-en"))
 
@@ -139,14 +138,11 @@ TEXTS: dict[str, Callable[[Path, Path], None]] = {
     "pairs": pairs,
     "questions": questions,
 }
-FINETUNE = {  # each of several goes on with the adapter that the one before it made
-    "sentiment": ["sentence --train train.csv --dev dev.csv --test test-mr.csv --steps 1400 --max-length 128"],
-    "names": ["token --train train.conll --dev dev.conll --test test.conll --epochs 4"],
-    "pairs": ["pair --train train.csv --dev dev.csv --test test.csv --epochs 2"],
-    "questions": [
-        "qa --train practice.json --epochs 1 --max-length 256",
-        "qa --train train.json --dev dev.json --test test.json --epochs 4 --max-length 256",
-    ],
+FINETUNE = {
+    "sentiment": "sentence --train train.csv --dev dev.csv --test test-mr.csv --steps 1400 --max-length 128",
+    "names": "token --train train.conll --dev dev.conll --test test.conll --epochs 4",
+    "pairs": "pair --train train.csv --dev dev.csv --test test.csv --epochs 2",
+    "questions": "qa --train train.json --dev dev.json --test test.json --epochs 2 --max-length 256",
 }
 PRETRAIN = {"next": ("masked", "next"), "left-to-right": ("left-to-right", "none")}  # objective and second task
 RANK = 16
@@ -180,18 +176,6 @@ def go_on(name: str, options: argparse.Namespace) -> None:
     settings = PretrainSettings(half=True, resume=options.resume, minutes=options.minutes)
     made = pretrain(recipe, store, settings=settings, objective=what, out=options.out / recipe.name)
     print(json.dumps({recipe.name: known(made.model, tokenizer, options.english / "held-out.json")}))
-
-
-def learn(name: str, options: argparse.Namespace) -> None:
-    """Fine-tune an adapter, in WORK/english-NAME; what comes before its last part stands beside it as -practice."""
-    start = options.model
-    for line in FINETUNE[name]:
-        words = [str(options.out / name / w) if "." in w else w for w in line.split()]
-        practice = line != FINETUNE[name][-1]
-        out = str(options.out / f"english-{name}{'-practice' * practice}")
-        resume = ["--resume"] * options.resume
-        bertlab(["finetune", *words, "--model", start, "--lora", str(RANK), "--half", *resume, "--out", out])
-        start = out
 
 
 def sureness(model: Path, texts: Path) -> None:
@@ -250,7 +234,10 @@ def main() -> None:
         if options.what == "texts":
             TEXTS[name](options.data, folder)
         else:
-            learn(name, options)
+            words = [str(folder / w) if "." in w else w for w in FINETUNE[name].split()]
+            out = ["--out", str(options.out / f"english-{name}")]
+            resume = ["--resume"] * options.resume
+            bertlab(["finetune", *words, "--model", options.model, "--lora", str(RANK), "--half", *resume, *out])
             if name == "sentiment":
                 sureness(options.out / "english-sentiment", folder)
 

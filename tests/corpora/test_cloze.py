@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertlab.corpora.cloze import PASSAGE_WORDS, candidates, cloze_questions, questions_elsewhere
+from bertlab.corpora.cloze import PASSAGE_WORDS, candidates, cloze_questions
 from bertlab.corpora.examples import Document
 
 MARIE = Document(
@@ -15,14 +15,6 @@ MARIE = Document(
     ),
     "Wikipedia: Marie Curie",
     "article",
-)
-TOLD_TWICE = Document(
-    (
-        "The prize for physics of 1903 was given to Marie Curie and to her husband.",
-        "Nobody had thought of that.",
-        "In Stockholm the physics prize went to Marie Curie, who was ill and stayed at home.",
-        "She liked dogs.",
-    )
 )
 
 
@@ -76,21 +68,9 @@ def test_answers_stand_where_they_are_said_to():
         assert example.answer not in example.question
 
 
-def test_a_question_is_answered_by_another_sentence_that_says_something_alike():
-    found = [example for seed in range(30) for example in questions_elsewhere([TOLD_TWICE], seed)]
-    assert {example.answer for example in found} == {"Marie Curie"}
-    for example in found:
-        assert example.context[example.answer_start :].startswith("Marie Curie")
-        asked = next(sentence for sentence in TOLD_TWICE.sentences[::2] if sentence not in example.context)
-        assert {*example.question[:-1].split()[1:]} <= {*asked.replace(".", "").replace(",", "").split()}
-    assert {example.context.startswith("The prize") for example in found} == {True, False}, "asked both ways"
-
-
-@pytest.mark.parametrize("make", [cloze_questions, questions_elsewhere])
-def test_the_same_seed_gives_the_same_questions(make):
-    documents = [MARIE, TOLD_TWICE] * 5
-    assert list(make(documents, seed=3)) == list(make(documents, seed=3))
-    assert list(make(documents, seed=3)) != list(make(documents, seed=4))
+def test_the_same_seed_gives_the_same_questions():
+    assert list(cloze_questions([MARIE], seed=3)) == list(cloze_questions([MARIE], seed=3))
+    assert list(cloze_questions([MARIE] * 5, seed=3)) != list(cloze_questions([MARIE] * 5, seed=4))
 
 
 WORDS = st.lists(
@@ -102,8 +82,7 @@ WORDS = st.lists(
 
 @given(st.lists(WORDS.map(" ".join), min_size=1, max_size=12), st.integers(0, 5))
 def test_any_text(sentences, seed):
-    documents = [Document(tuple(sentences))]
-    for example in (*cloze_questions(documents, seed), *questions_elsewhere(documents, seed)):
+    for example in cloze_questions([Document(tuple(sentences))], seed):
         assert example.context[example.answer_start :].startswith(example.answer)
         assert len(example.context.split()) <= max(PASSAGE_WORDS, *(len(s.split()) for s in sentences))
         assert example.kind in ("who", "what", "where", "when", "how many")
