@@ -138,8 +138,10 @@ def role_targets(frames: Sequence[HeadFrame], control: AttentionMaps) -> Targets
 
 
 def gap_targets(frames: Sequence[HeadFrame], control: AttentionMaps) -> Targets:
-    """Follow where the first [MASK] of the text attends: each token is a target."""
+    """Follow where the first [MASK] of the text attends: each token is a target. InputError where it has none."""
     tokens = control.tokens
+    if "[MASK]" not in tokens:
+        raise InputError("the text has no [MASK] whose attention could be followed")
     gap = tokens.index("[MASK]")
     shares = torch.stack([frame.maps.weights[:, :, gap] for frame in frames])  # T x (L, A, S) -> (T, L, A, S)
     beside = {gap - 1, gap + 1}  # a head that goes by position alone looks the same for every text

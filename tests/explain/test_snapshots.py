@@ -127,6 +127,9 @@ def test_what_a_gap_attends_to_is_followed(moments):
     assert_alike(targets.shares[2, 1, 3], frames[2].maps.weights[1, 3, gap])
     assert_alike(targets.control, targets.shares[0])
     assert_alike(targets.uniform.sum(), 1.0)
+    without = next(head_film(moments[:1], "the animal"))
+    with pytest.raises(InputError, match=r"no \[MASK\] whose attention"):
+        gap_targets([without], without.maps)
     assert [token for token, dull in zip(tokens, targets.dull.tolist(), strict=True) if not dull] == [
         "the",
         "anim",

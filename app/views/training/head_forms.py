@@ -6,6 +6,7 @@ from app.shared.model import models
 from app.shared.page import layout, state
 from app.shared.page.cell import Cell, Name
 from app.shared.page.exports import exports
+from app.shared.page.markdown import plain
 from app.views.training.film import film_in, frames_of, model_at, moments_of, show_tiles, text_fields
 from bertlab.draw.charts.film import head_tile, strip, target_table
 from bertlab.draw.percent import percent
@@ -86,7 +87,7 @@ def story(frames: list[HeadFrame], targets: Targets, target: int, layer: int, he
     *earlier, share = targets.shares[:, layer, head, target].tolist()
     name, at = f"layer {layer + 1}, head {head + 1}", f"{percent(share)} of its attention on"
     who = f"In **{name}** the row of [MASK]" if targets.of_gap else f"**{name.capitalize()}**"
-    text = f"{who} ends with {at} **{phrase(targets, target)}**"
+    text = f"{who} ends with {at} **{plain(phrase(targets, target))}**"
     half = next((frame.step for frame, then in zip(frames, earlier, strict=False) if then >= share / 2), None)
     if half:
         text += f"; it first reached half of that at step {half:,}"
