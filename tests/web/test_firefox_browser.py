@@ -57,4 +57,5 @@ def test_pages_of_the_book_open_in_firefox(firefox, whole_site):
         time.sleep(1)  # for what would keep it
         assert firefox.evaluate("() => caches.match('04_attention.html').then(Boolean)")
         assert not firefox.evaluate("() => caches.match('14_the_family.html').then(Boolean)")
+        assert "/favicon.ico" not in asked
         assert (firefox.outside, firefox.broken) == ([], [])
