@@ -189,17 +189,6 @@ def neighbour_accuracy(vectors: np.ndarray, labels: Sequence[str], k: int = 5, s
     return Neighbours(float(scores.mean()), float(scores.std()), chance, folds)
 
 
-def silhouette(vectors: np.ndarray, labels: Sequence[str]) -> float | None:
-    """How much nearer texts (N, H) lie to their own label than to the next one, standardised: 1 is tight and far apart,
-    0 mixed (Rousseeuw 1987). None with fewer than two labels, or as many labels as texts."""
-    require("sklearn", "baselines")
-    from sklearn.metrics import silhouette_score
-
-    if not 2 <= len(set(labels)) < len(labels):
-        return None
-    return 0.0 if all_alike(vectors) else float(silhouette_score(_standardised(vectors), list(labels)))
-
-
 def anisotropy(vectors: np.ndarray) -> float:
     """The mean cosine between two different texts of (N, H): 0 if vectors point everywhere, 1 if all point one way
     (Ethayarajh 2019, who takes words). Raises InputError for fewer than two."""
@@ -232,14 +221,13 @@ class LayerMeasures:
     """What the vectors of one layer tell about the labels, and how alike they all are; None where it has no meaning."""
 
     neighbours: Neighbours | None
-    silhouette: float | None
     anisotropy: float
 
 
 def layer_measures(vectors: np.ndarray, labels: Sequence[str]) -> Iterator[LayerMeasures]:
     """The measures of each layer of (L+1, N, H) in turn. Raises InputError for fewer than two texts."""
     for layer in vectors:  # (N, H)
-        yield LayerMeasures(neighbour_accuracy(layer, labels), silhouette(layer, labels), anisotropy(layer))
+        yield LayerMeasures(neighbour_accuracy(layer, labels), anisotropy(layer))
 
 
 def position_similarity(positions: Tensor) -> Tensor:

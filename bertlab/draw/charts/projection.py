@@ -19,11 +19,7 @@ LETTERS = 300  # of a text that is pointed at
 MARK = OKABE_ITO[4]  # of the reader's own sentences, so no label has it
 COLOURS = [colour for colour in OKABE_ITO if colour != MARK]
 STAR = "M0,-1 L.25,-.31 L.95,-.31 L.4,.12 L.59,.81 L0,.4 L-.59,.81 L-.4,.12 L-.95,-.31 L-.25,-.31 Z"
-TITLES = {
-    "accuracy": "label named by 5 neighbours",
-    "silhouette": "silhouette",
-    "anisotropy": "mean cosine of two texts",
-}
+TITLES = {"accuracy": "label named by 5 neighbours", "anisotropy": "mean cosine of two texts"}
 
 
 def projection_table(points: np.ndarray, labels: Sequence[str], texts: Sequence[str]) -> pd.DataFrame:
@@ -125,14 +121,14 @@ def clickable(chart: alt.LayerChart) -> alt.LayerChart:
 
 
 def measure_table(measured: Mapping[str, Sequence[LayerMeasures]]) -> pd.DataFrame:
-    """One row a model and layer: how often neighbours name the label, with spread, silhouette and anisotropy."""
+    """One row a model and layer: how often neighbours name the label, with spread, and anisotropy."""
     rows = [
-        (model, layer, here and here.accuracy, here and here.spread, found.silhouette, found.anisotropy)
+        (model, layer, here and here.accuracy, here and here.spread, found.anisotropy)
         for model, layers in measured.items()
         for layer, found in enumerate(layers)
         for here in [found.neighbours]
     ]
-    return pd.DataFrame(rows, columns=["model", "layer", "accuracy", "spread", "silhouette", "anisotropy"])
+    return pd.DataFrame(rows, columns=["model", "layer", "accuracy", "spread", "anisotropy"])
 
 
 def layer_lines(table: pd.DataFrame, measure: str, layer: int, chance: float | None = None) -> alt.LayerChart:

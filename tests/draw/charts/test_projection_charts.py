@@ -80,13 +80,13 @@ def test_a_click_tells_the_number():
 
 
 def measured(neighbours):
-    return [LayerMeasures(neighbours, -0.3, 0.9), LayerMeasures(neighbours, 0.4, 0.2)]
+    return [LayerMeasures(neighbours, -0.3), LayerMeasures(neighbours, 0.4)]
 
 
 def test_lines_of_each_model_down_to_the_lowest_value():
     table = measure_table({"mine": measured(Neighbours(0.9, 0.1, 0.5, 5)), "random weights": measured(None)})
     assert list(table["accuracy"].isna()) == [False, False, True, True]
-    chart = layer_lines(table, "silhouette", 1)
+    chart = layer_lines(table, "anisotropy", 1)
     lines = chart.to_dict()["layer"][-1]["encoding"]
     assert lines["y"]["scale"]["domain"] == [-0.3, 1]
     assert lines["color"]["scale"]["domain"] == ["mine", "random weights"]
