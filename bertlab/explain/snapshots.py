@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from bertlab.errors import InputError
-from bertlab.explain.attention.heads import RESTING, ROLES, head_roles
+from bertlab.explain.attention.heads import RESTING, ROLES, head_roles, links
 from bertlab.explain.attention.maps import AttentionMaps, attention_maps
 from bertlab.explain.runs import Moment
 from bertlab.explain.spans import Answer, answer
@@ -106,7 +106,8 @@ def head_film(
 class Targets:
     """What a film of heads follows: where T moments' attention goes, to K targets.
 
-    `shares` (T, L, A, K) from 0 to 1, those of random weights `control` (L, A, K), of even attention `uniform` (K,).
+    `shares` (T, L, A, K) from 0 to 1, nan where the text cannot tell; those of random weights are `control` (L, A, K),
+    those of even attention `uniform` (K,).
     `dull` (K,) marks targets that say little, such as [CLS], where a head rests that has nothing to do. `of_gap`: the
     targets are the tokens that [MASK] attends to, and not roles.
     """
@@ -118,10 +119,15 @@ class Targets:
     dull: Tensor
     of_gap: bool = False
 
+    @property
+    def strongest(self) -> Tensor:
+        """(L, A): the target that gets most of each head's attention in the end."""
+        return self.shares[-1].nan_to_num(0.0).argmax(-1)
+
     def by_growth(self) -> list[tuple[int, int]]:
         """Return layer and head of all heads, from 0, by how much the target grew that is strongest in the end; those
         whose target is dull come last."""
-        strongest = self.shares[-1].argmax(-1, keepdim=True)  # (L, A, 1)
+        strongest = self.strongest[..., None]  # (L, A) -> (L, A, 1)
         grown = (self.shares[-1] - self.shares[0]).gather(-1, strongest)  # (L, A, 1)
         order = (grown - 2 * self.dull[strongest].float()).flatten().argsort(descending=True)
         return [divmod(index, self.shares.size(2)) for index in order.tolist()]
@@ -133,8 +139,7 @@ def role_targets(frames: Sequence[HeadFrame], control: AttentionMaps) -> Targets
     shares = torch.stack([head_roles(frame.maps).scores[..., named] for frame in frames])  # T x (L, A, R) -> (T, ...)
     random = head_roles(control)
     dull = torch.tensor([role in ("[CLS]", "[SEP]") for role in ROLES[named]])
-    control_shares = random.scores[..., named].nan_to_num(0.0)
-    return Targets(ROLES[named], shares.nan_to_num(0.0), control_shares, random.uniform[named], dull)
+    return Targets(ROLES[named], shares, random.scores[..., named], random.uniform[named], dull)
 
 
 def gap_targets(frames: Sequence[HeadFrame], control: AttentionMaps) -> Targets:
@@ -144,10 +149,9 @@ def gap_targets(frames: Sequence[HeadFrame], control: AttentionMaps) -> Targets:
         raise InputError("the text has no [MASK] whose attention could be followed")
     gap = tokens.index("[MASK]")
     shares = torch.stack([frame.maps.weights[:, :, gap] for frame in frames])  # T x (L, A, S) -> (T, L, A, S)
-    beside = {gap - 1, gap + 1}  # a head that goes by position alone looks the same for every text
-    dull = [n in beside or text.startswith("[") or not any(map(str.isalnum, text)) for n, text in enumerate(tokens)]
+    dull = ~links(tokens)[gap] | torch.tensor([token.startswith("[") for token in tokens])
     even = torch.full((len(tokens),), 1 / len(tokens))
-    return Targets(tokens, shares, control.weights[:, :, gap], even, torch.tensor(dull), of_gap=True)
+    return Targets(tokens, shares, control.weights[:, :, gap], even, dull, of_gap=True)
 
 
 def cloud_film(

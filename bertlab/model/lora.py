@@ -196,6 +196,7 @@ class AdaptedWeights(Weights):
         self._check_saved(path, fields.get("modules_to_save") or [], whole)
         self.changes = {f"{module}.weight": self._change(path, module, pair) for module, pair in pairs.items()}
         self._replace(path, whole)
+        self.whole = list(whole)
         self.size += check_file(path)
 
     def __getitem__(self, name: str) -> Tensor:
@@ -208,10 +209,12 @@ class AdaptedWeights(Weights):
     def matrices(self, modules: Iterable[str], rank: int) -> dict[str, list[Tensor]]:
         """Return the base's matrix, A and B of each of our modules, as LoRALinear holds them.
 
-        InputError: the adapter has another rank, or changes other matrices, or by another scale.
+        InputError: the adapter has another rank, changes other matrices or by another scale, or brings parts of the
+        encoder whole, which a new adapter would not keep.
         """
         stored = {module: published_names(f"{module}.weight") for module in modules}
-        if self.scale != SCALE or sorted(chain(*stored.values())) != sorted(self.changes):
+        alike = self.scale == SCALE and sorted(chain(*stored.values())) == sorted(self.changes)
+        if not alike or any(name.startswith(ENCODER) for name in self.whole):
             raise InputError(f"lora={rank}: {self.folder} is an adapter of another kind; {MERGE}")
         if self.rank != rank:
             raise InputError(f"lora={rank}: {self.folder} has rank {self.rank}: go on with that, or {MERGE}")

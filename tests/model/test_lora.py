@@ -192,6 +192,18 @@ def test_what_no_adapter_can_be_made_of(config, checkpoint, folder):
         adapt(model, checkpoint, 25)
     with pytest.raises(InputError, match="lora=3: .* has rank 2: go on with that, or merge it first"):
         adapt(model, folder, 3)
+    shutil.copytree(folder, folder.with_name("whole"))
+    fields = json.loads((folder / "adapter_config.json").read_text())
+    fields["modules_to_save"] += ["LayerNorm"]
+    (folder.with_name("whole") / "adapter_config.json").write_text(json.dumps(fields))
+    found = load_file(folder / "adapter_model.safetensors")
+    for name, tensor in open_weights(checkpoint).items():
+        if "LayerNorm" in name and not name.startswith("cls"):
+            found[f"base_model.model.bert.{name}"] = tensor.clone()
+    save_file(found, folder.with_name("whole") / "adapter_model.safetensors")
+    BertForSequenceClassification.from_pretrained(folder.with_name("whole"))  # it opens
+    with pytest.raises(InputError, match="is an adapter of another kind; merge it first"):
+        adapt(model, folder.with_name("whole"), RANK)
     model.bert.encoder.layers[0].requires_grad_(False)
     with pytest.raises(InputError, match="is an adapter of another kind; merge it first"):
         adapt(model, folder, RANK)

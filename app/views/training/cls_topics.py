@@ -7,7 +7,7 @@ from app.shared.page.cell import Cell, Name
 from app.shared.page.exports import exports
 from app.views.training.film import film_in, frames_of, model_at, moments_of, show_tiles
 from bertlab.corpora.storyworld import labelled_sentences
-from bertlab.draw.charts.base import label_key, looks_of
+from bertlab.draw.charts.base import label_key, styles_of
 from bertlab.draw.charts.film import accuracy_steps, accuracy_table, cloud_tile, strip
 from bertlab.draw.percent import percent
 from bertlab.explain.runs import PAIRS, TrainingRun
@@ -35,7 +35,7 @@ def show(run: TrainingRun, source: str, step: int) -> None:
     st.markdown(story(frames, vector == "[CLS]" and any(name in PAIRS for name in run.measures)))
     tiles = [cloud_tile(frame, project(frame.vectors).points, labels, texts) for frame in frames]
     show_tiles(tiles, frames, f"Vectors of {COUNT} sentences")
-    st.html(label_key(looks_of(sorted(set(labels)))))
+    st.html(label_key(styles_of(sorted(set(labels)))))
     st.caption(
         f"Each point is one of {COUNT} sentences of the storyworld; its colour and shape show its topic. The "
         "percentage is how often the five nearest neighbours name the topic, in all dimensions of the last layer. Each "

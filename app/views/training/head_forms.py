@@ -30,12 +30,13 @@ def show(run: TrainingRun, source: str, step: int) -> None:
     if frames:
         cell = Cell()
         film = film_in(cell, source, head_film, text, pair, MOST_TOKENS)
-        show_heads(frames, role_targets(frames, control_maps(loaded, text, pair)), loaded.name, cell, film)
+        control = control_maps(loaded, text, pair, MOST_TOKENS)
+        show_heads(frames, role_targets(frames, control), loaded.name, cell, film)
 
 
-def control_maps(loaded: models.Loaded, text: str, pair: str | None = None) -> AttentionMaps:
-    """Return the attention that random weights give the text."""
-    return models.compute(attention_maps, models.control_of(loaded), text, pair, MOST_TOKENS)
+def control_maps(loaded: models.Loaded, text: str, pair: str | None = None, limit: int | None = None) -> AttentionMaps:
+    """Return the attention that random weights give the text, cut to `limit` tokens as that of the frames is."""
+    return models.compute(attention_maps, models.control_of(loaded), text, pair, limit)
 
 
 def show_heads(frames: list[HeadFrame], targets: Targets, name: str, cell: Cell, film: Name) -> None:
@@ -44,7 +45,7 @@ def show_heads(frames: list[HeadFrame], targets: Targets, name: str, cell: Cell,
     layout.notices(name, maps.dropped, maps.unknown, len(maps.tokens))
     layer, head = choose_head(targets)
     shares = targets.shares[:, layer, head]  # (T, L, A, K) -> (T, K)
-    target = int(shares[-1].argmax())
+    target = int(targets.strongest[layer, head])
     st.markdown(story(frames, targets, target, layer, head))
     shown = zip(frames, shares[:, target].tolist(), strict=True)
     tiles = [head_tile(frame, layer, head, f"{targets.names[target]}: {percent(share)}") for frame, share in shown]
@@ -64,8 +65,9 @@ def choose_head(targets: Targets) -> tuple[int, int]:
 
     def label(name: str) -> str:
         layer, head = (int(number) for number in name.split("-"))
-        share, target = targets.shares[-1, layer - 1, head - 1].max(-1)
-        return f"layer {layer}, head {head}: {percent(float(share))} on {phrase(targets, int(target))}"
+        target = int(targets.strongest[layer - 1, head - 1])
+        share = float(targets.shares[-1, layer - 1, head - 1, target])
+        return f"layer {layer}, head {head}: {percent(share)} on {phrase(targets, target)}"
 
     order = targets.by_growth()
     names = [f"{layer + 1}-{head + 1}" for layer, head in order]

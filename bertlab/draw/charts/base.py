@@ -11,7 +11,7 @@ from bertlab.draw.palette import OKABE_ITO, SHAPES, SIGNS
 
 PLAIN = dict(grid=False, ticks=False, domain=False)
 ROW = 20  # pixels, where each token has a row
-Look = tuple[str, str]  # colour and shape of a label
+Style = tuple[str, str]  # colour and shape of a label
 
 
 def token_names(positions: Iterable[int], tokens: Sequence[str] | Mapping[int, str]) -> str:
@@ -33,16 +33,27 @@ def tips(*columns: str | tuple[str, str]) -> list[alt.Tooltip]:
     return [alt.Tooltip(column, format=form or alt.Undefined) for column, form in pairs]
 
 
-def looks_of(names: Iterable[str], colours: Sequence[str] = OKABE_ITO) -> dict[str, Look]:
+def styles_of(names: Iterable[str], colours: Sequence[str] = OKABE_ITO) -> dict[str, Style]:
     """Give each label a colour and a shape, in this order, as long as there are some."""
     return dict(zip(names, zip(colours, SHAPES, strict=False), strict=False))
 
 
-def label_key(looks: Mapping[str, Look]) -> str:
+def label_scales(
+    field: str, styles: Mapping[str, Style], legend: alt.Legend | None = None
+) -> tuple[alt.Color, alt.Shape]:
+    """Return the channels that draw each label of a field so, with one legend for both."""
+    names, (colours, shapes) = list(styles), zip(*styles.values(), strict=True)
+    return (
+        alt.Color(field, scale=alt.Scale(domain=names, range=list(colours)), legend=legend),
+        alt.Shape(field, scale=alt.Scale(domain=names, range=list(shapes)), legend=legend),
+    )
+
+
+def label_key(styles: Mapping[str, Style]) -> str:
     """HTML: what colour and shape each label has, for several pictures with one key."""
     signs = dict(zip(SHAPES, SIGNS, strict=True))
     keys = (
-        f'<span style="color:{c}">{signs.get(shape, "★")}</span> {escape(name)}' for name, (c, shape) in looks.items()
+        f'<span style="color:{c}">{signs.get(shape, "★")}</span> {escape(name)}' for name, (c, shape) in styles.items()
     )
     return " ".join(f'<span style="white-space:nowrap;margin-right:1em">{key}</span>' for key in keys)
 

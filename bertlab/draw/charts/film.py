@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from torch import Tensor
 
-from bertlab.draw.charts.base import tips
+from bertlab.draw.charts.base import label_scales, styles_of, tips
 from bertlab.draw.palette import GREY, OKABE_ITO, SHAPES
 from bertlab.draw.percent import percent
 from bertlab.explain.kept_film import KeptFilm
@@ -58,11 +58,12 @@ def answer_lines(table: pd.DataFrame, step: int | None = None) -> alt.LayerChart
 
 
 def target_table(names: Sequence[str], shares: Tensor, steps: Sequence[int]) -> pd.DataFrame:
-    """One row a step and target: the share (T, K) of one head's attention."""
+    """One row a step and target: the share (T, K) of one head's attention; what the text cannot tell is left out."""
     rows = [
         (step, name, float(share))
         for step, row in zip(steps, shares, strict=True)
         for name, share in zip(names, row, strict=True)
+        if not share.isnan()
     ]
     return pd.DataFrame(rows, columns=["step", "to", "share"])
 
@@ -136,7 +137,7 @@ def head_tile(frame: HeadFrame, layer: int, head: int, subtitle: str = "") -> al
 
 def cloud_tile(frame: CloudFrame, points: np.ndarray, labels: Sequence[str], texts: Sequence[str]) -> alt.Chart:
     """The projected vectors (N, 2) of one moment; each label has a colour and a shape."""
-    names = sorted(set(labels))
+    colour, shape = label_scales("label:N", styles_of(sorted(set(labels))))
     table = pd.DataFrame({"x": points[:, 0], "y": points[:, 1], "label": list(labels), "text": list(texts)})
     subtitle = percent(frame.neighbours.accuracy) if frame.neighbours else ""
     return (
@@ -145,8 +146,8 @@ def cloud_tile(frame: CloudFrame, points: np.ndarray, labels: Sequence[str], tex
         .encode(
             x=alt.X("x:Q", axis=alt.Axis(**_BARE), title=None),
             y=alt.Y("y:Q", axis=alt.Axis(**_BARE), title=None),
-            color=alt.Color("label:N", scale=alt.Scale(domain=names, range=OKABE_ITO[: len(names)]), legend=None),
-            shape=alt.Shape("label:N", scale=alt.Scale(domain=names, range=SHAPES[: len(names)]), legend=None),
+            color=colour,
+            shape=shape,
             tooltip=tips("label", "text"),
         )
         .properties(width=SIDE, height=SIDE)

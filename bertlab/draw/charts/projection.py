@@ -7,7 +7,7 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from bertlab.draw.charts.base import Look, looks_of, tips
+from bertlab.draw.charts.base import Style, label_scales, styles_of, tips
 from bertlab.draw.palette import BLUE, GREY, OKABE_ITO, ORANGE
 from bertlab.draw.percent import percent
 from bertlab.explain.vectors import LayerMeasures
@@ -58,7 +58,7 @@ def projection_scatter(
         ),
         tooltip=tips("number", "label", "text"),
     )
-    colour, shape = _label_scales(list(table["label"]))
+    colour, shape = label_scales("shown:N", drawn_labels(list(table["label"])), _LEGEND)
     is_yours = alt.datum.label == YOURS
     size = alt.condition(is_yours, alt.value(380), alt.value(65))
     points = base.mark_point(filled=True, opacity=0.8).encode(color=colour, shape=shape, size=size)
@@ -71,26 +71,17 @@ def projection_scatter(
     return alt.layer(points, *rings).properties(title=heading, height=height)
 
 
+_LEGEND = alt.Legend(  # three beside each other
+    title=None, orient="bottom", columns=3, labelFontSize=12, labelLimit=150, symbolSize=90, columnPadding=5
+)
 _AXIS = alt.Axis(labels=False, ticks=False, domain=False, gridOpacity=0.4, tickCount=5)
 
 
-def drawn_labels(labels: Sequence[str]) -> dict[str, Look]:
+def drawn_labels(labels: Sequence[str]) -> dict[str, Style]:
     """Return colour and shape of each label that is drawn, in the order of the legend; the reader's own have a star."""
     names = set(few_labels(labels))
     others = [*sorted(names - {OTHERS, YOURS}), *names & {OTHERS}]
-    return looks_of(others, COLOURS) | {name: (MARK, STAR) for name in names & {YOURS}}
-
-
-def _label_scales(labels: Sequence[str]) -> tuple[alt.Color, alt.Shape]:
-    """Colour and shape of each label, in one legend."""
-    looks = drawn_labels(labels)
-    names, (colours, shapes) = list(looks), zip(*looks.values(), strict=True)
-    style = dict(labelFontSize=12, labelLimit=150, symbolSize=90, columnPadding=5)  # three beside each other
-    legend = alt.Legend(title=None, orient="bottom", columns=3, **style)
-    return (
-        alt.Color("shown:N", scale=alt.Scale(domain=names, range=colours), legend=legend),
-        alt.Shape("shown:N", scale=alt.Scale(domain=names, range=shapes), legend=legend),
-    )
+    return styles_of(others, COLOURS) | {name: (MARK, STAR) for name in names & {YOURS}}
 
 
 def _ring(base: alt.Chart, numbers: list[int], size: int, width: float) -> alt.Chart:

@@ -56,12 +56,16 @@ def strongest_link(maps: AttentionMaps) -> tuple[int, int]:
 
     Not beside it: a head that goes by position alone looks the same for every text. [MASK] counts as a word.
     """
-    positions = torch.arange(len(maps.tokens))
-    words = _word(maps.tokens) & ~_marks(maps.tokens)
-    links = (positions[:, None] - positions).abs().gt(1) & words[:, None] & words  # (S, S)
-    strongest = (maps.weights * links).amax((-1, -2))  # (L, A, S, S) -> (L, A)
+    strongest = (maps.weights * links(maps.tokens)).amax((-1, -2))  # (L, A, S, S) -> (L, A)
     layer, head = divmod(int(strongest.argmax()), strongest.shape[1])
     return layer, head
+
+
+def links(tokens: list[str]) -> Tensor:
+    """Return whether token i leads to token j from a word to another that is not beside it, bool (S, S)."""
+    positions = torch.arange(len(tokens))
+    words = _word(tokens) & ~_marks(tokens)
+    return (positions[:, None] - positions).abs().gt(1) & words[:, None] & words
 
 
 def _best(scores: Tensor) -> Tensor:
