@@ -17,7 +17,7 @@ def way(steps: Sequence[tuple[str, str, str]]) -> Figure:
         for y, text, colour in ((0.1, decision, ORANGE), (0.75, step, BLUE), (1.4, control, GREEN)):
             box(ax, x, y, width, text, colour, size=8.0, height=0.5)
         if number:
-            arrow(ax, (x - free, 1.0), (x, 1.0), INK)
+            arrow(ax, (x - free, 1.0), (x, 1.0), INK, mutation_scale=7)
     return fig
 
 

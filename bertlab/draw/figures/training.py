@@ -35,11 +35,8 @@ def learning_curves(
         _dashed(loss, baseline.loss, baseline.name, last["mlm_loss"])
         if baseline.top1 > 0.01:
             _dashed(accuracy, baseline.top1, baseline.name, last["masked_accuracy"])
-    loss.set(
-        xlabel="step",
-        ylabel="loss (nats per masked word)",
-        ylim=(0, 1.08 * max(baseline.loss for baseline in baselines)),
-    )
+    top = max([baseline.loss for baseline in baselines] + [row["mlm_loss"] for row in rows[:1]])
+    loss.set(xlabel="step", ylabel="loss (nats per masked word)", ylim=(0, 1.08 * top))
     accuracy.set(xlabel="step", ylabel="share guessed right", ylim=(0, 1))
     for ax in (loss, accuracy):
         clean(ax, "left", "bottom")
