@@ -23,9 +23,8 @@ def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
         "when that head alone is off: **orange** means less probable without the head, **blue** more probable."
     )
     chosen = followed.choose(loaded, text, pair)
-    if chosen:
-        without = partial(show_without, loaded, chosen)
-        knockout_heads.show("off", "knockout", fill_knockouts, chosen.asked(), chosen.word, without)
+    without = partial(show_without, loaded, chosen)
+    knockout_heads.show("off", "knockout", fill_knockouts, chosen.asked(), chosen.word, without)
 
 
 def show_without(loaded: models.Loaded, chosen: Followed, off: tuple[Head, ...]) -> None:
