@@ -58,7 +58,7 @@ def choose_moment(place, run: TrainingRun) -> Moment:
     current = next((m for m in run.moments if m.source == models.chosen()), run.moments[-1])
     st.session_state.training_step = str(current.step)
     place.select_slider(
-        "Step to show, here and on all pages",
+        "Step to show",
         list(moments),
         format_func=lambda step: f"{int(step):,}",
         key="training_step",
