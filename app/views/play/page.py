@@ -36,7 +36,7 @@ def fields(examples: state.Examples) -> tuple[str, str]:
     row = st.container(horizontal=True, gap="medium", key="sentences")
     text = state.linked_text(row.text_input, "Your sentence, with [MASK] for a word", "text", first["text"])
     usual = first["other"] if text == first["text"] else ""
-    other = state.linked_text(row.text_input, "Another version of it (optional)", "other", usual)
+    other = state.linked_text(row.text_input, "Another version of it (optional)", "other", usual, placeholder=" ")
     st.session_state.played = text, other
     return text, "" if other.split() == text.split() else other
 
