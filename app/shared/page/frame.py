@@ -65,7 +65,8 @@ a.way:is(:hover, :focus) { border-color: #0072B2; }
   .st-key-bar { max-width: calc(100vw - 6.6rem); right: 3.2rem; }
   .st-key-present { display: none; }
   [data-testid="stMainBlockContainer"] h1 { font-size: 1.5rem; }
-  [data-testid="stColumn"]:not(:has([data-testid="stElementContainer"])) { display: none; }
+  [data-testid="stColumn"]:not(:has([data-testid="stElementContainer"], [data-testid="stPopover"])) { display: none; }
+  [data-testid="stStatusWidget"] { visibility: hidden; }  /* it would lie on the name of the model */
   .st-key-example_choice [data-testid="stButtonGroup"] > :last-child { flex-wrap: nowrap; overflow-x: auto; }
   .st-key-example_choice [data-testid="stButtonGroup"] button { flex: none; }
   .st-key-story [data-testid=stHorizontalBlock] { row-gap: .2rem; }
