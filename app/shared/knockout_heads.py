@@ -17,6 +17,10 @@ from bertlab.draw.percent import percent
 from bertlab.explain.attention.knockout import Head
 
 Output = TypeVar("Output")
+HOW = (
+    "A cell shows how ln p changes when that head alone is off: **orange** means less probable without the head, "
+    "**blue** more probable. Press a cell to switch its head off or on."
+)
 ALL_ON = "All heads are on. Press a cell of the map to switch that head off."
 
 
@@ -59,8 +63,7 @@ def show_maps(key: str, maps: Mapping[str, Rows], loaded: models.Loaded) -> tupl
 
     Returns the heads that are off.
     """
-    how = "Press a cell to switch that head off; press it again to switch it on. All maps have the same scale."
-    st.caption(how, help=explained("ln p, nats"))
+    st.caption(HOW, help=explained(HOW + "nats"))
     shown, scale = st.container(), largest(*maps.values())
     off = choose(key, loaded, next(iter(maps.values())))
     if clicks(key) not in st.session_state:

@@ -80,11 +80,10 @@ def word_film(moments: Sequence[Moment], text: str, pair: str | None = None, gap
         yield WordFrame(moment.step, position_log_probabilities(model, encoded.batch, positions)[gap].exp())
 
 
-def followed_words(frames: Sequence[WordFrame], last: int = 4) -> list[int]:
-    """Ids of the `last` likeliest tokens of the last frame and the likeliest of each earlier one, at most eight."""
-    final = frames[-1].probabilities.topk(last).indices.tolist()
-    earlier = [int(frame.probabilities.argmax()) for frame in reversed(frames)]
-    return list(dict.fromkeys([*final, *earlier]))[:MOST_WORDS]
+def followed_words(frames: Sequence[WordFrame]) -> list[int]:
+    """Ids of the likeliest token of each frame, that of the last one first, at most eight."""
+    firsts = [int(frame.probabilities.argmax()) for frame in reversed(frames)]
+    return list(dict.fromkeys(firsts))[:MOST_WORDS]
 
 
 def answer_film(moments: Sequence[Moment], question: str, passage: str) -> Iterator[AnswerFrame]:

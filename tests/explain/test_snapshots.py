@@ -79,12 +79,11 @@ def test_answers_are_those_of_each_model(model, tok, tmp_path):
     assert answer_lines(table, step=9).to_dict()["layer"]
 
 
-def test_followed_are_the_last_best_and_every_first_guess():
+def test_followed_are_the_first_guesses_the_last_one_first():
     shares = torch.eye(20)
     frames = [WordFrame(step, shares[step] + torch.linspace(0.1, 0, 20)) for step in range(12)]
-    ids = followed_words(frames, last=3)
-    assert ids == [11, 0, 1, 10, 9, 8, 7, 6]
-    assert followed_words(frames[-1:], last=2) == [11, 0]
+    assert followed_words(frames) == [11, 10, 9, 8, 7, 6, 5, 4]
+    assert followed_words(frames[-1:]) == [11]
 
 
 def test_a_few_of_many_moments_from_first_to_last():

@@ -47,14 +47,15 @@ STYLE = """<style>
 }
 [data-testid="stPopoverBody"]:has([data-testid="stDataFrame"]) { width: min(46rem, 94vw); }
 [data-testid="stPopoverBody"]:has(.st-key-models) { width: min(25rem, 94vw); }
-.st-key-sentences > :nth-child(-n + 2) { min-width: min(100%, 20rem); }
+.st-key-sentences > * { min-width: min(100%, 20rem); }
 .st-key-world p { text-align: start; }
 .st-key-story { background: #edf4fa; padding: .6rem 1rem; }
 .st-key-story p { font-size: .88rem; line-height: 1.4; max-width: none; }
 :has(.st-key-story) :is(.st-key-lead, .st-key-intro, .st-key-example_choice, .st-key-two) { display: none; }
 :has(.st-key-story) :is([data-testid=stTextArea], [data-testid=stTextInput]) label { display: none; }
 :has(.st-key-story) h1 { font-size: 1.1rem !important; padding-bottom: 0; }
-:has(.st-key-story) [data-testid=stColumn]:has([aria-label^="Second text ("]:placeholder-shown) { display: none; }
+:has(.st-key-story) :is([data-testid=stColumn]:has([aria-label^="Second text ("]:placeholder-shown),
+  [data-testid=stTextInput]:has([aria-label^="Another version"]:placeholder-shown)) { display: none; }
 @media (min-width: 641px) { :has(> .st-key-story) { position: sticky; top: 0; z-index: 9; } }
 a.way { color: inherit; border: 1px solid rgba(128, 128, 128, .5); border-radius: 8px; padding: .2rem .6rem;
   font-size: .88rem; text-decoration: none; white-space: nowrap; }
@@ -64,7 +65,8 @@ a.way:is(:hover, :focus) { border-color: #0072B2; }
   .st-key-bar { max-width: calc(100vw - 6.6rem); right: 3.2rem; }
   .st-key-present { display: none; }
   [data-testid="stMainBlockContainer"] h1 { font-size: 1.5rem; }
-  [data-testid="stColumn"]:not(:has([data-testid="stElementContainer"])) { display: none; }
+  [data-testid="stColumn"]:not(:has([data-testid="stElementContainer"], [data-testid="stPopover"])) { display: none; }
+  [data-testid="stStatusWidget"] { visibility: hidden; }  /* it would lie on the name of the model */
   .st-key-example_choice [data-testid="stButtonGroup"] > :last-child { flex-wrap: nowrap; overflow-x: auto; }
   .st-key-example_choice [data-testid="stButtonGroup"] button { flex: none; }
   .st-key-story [data-testid=stHorizontalBlock] { row-gap: .2rem; }
@@ -88,9 +90,8 @@ PRESENTED = """<style>
   .st-key-bar { top: .2rem; right: .6rem; }
   .st-key-model-bar { display: none; }
   [data-testid=stMainBlockContainer] { zoom: 1.3; padding-top: 1rem; padding-bottom: 2rem; }
-  /* Streamlit draws a chart as wide as it measures its place, which is zoomed: narrow that, and stretch the chart. */
-  :has(> [data-testid=stVegaLiteChart].fit-x) { width: calc(100% / 1.3) !important; }
-  [data-testid=stDataFrame] { zoom: calc(1 / 1.3); }
+  /* Streamlit makes charts and tables as wide as it measures their place, which is zoomed: narrow that. */
+  :has(> :is([data-testid=stVegaLiteChart].fit-x, [data-testid=stDataFrame])) { width: calc(100% / 1.3) !important; }
   [data-testid=stVegaLiteChart].fit-x svg { width: 130% !important; max-width: none !important; height: auto; }
 }
 /* A story stands beside what it speaks of, with all of that in sight. */

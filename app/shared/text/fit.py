@@ -1,7 +1,7 @@
 """Does a text suit the model that reads it? The page says what that has learned from, and if another one knows more.
 
-Neither its rare words nor the surprisal of a text tell news from a new article of Wikipedia, so what a model
-has read stands beside every text of the visitor's own.
+Neither its rare words nor the surprisal of a text tell news from a new article of Wikipedia, so what a fine-tuned
+model learned from stands beside every text of the visitor's own.
 """
 
 from pathlib import Path
@@ -26,7 +26,7 @@ SHARE_RIGHT = {"answer": "exact", "text label": "accuracy"}  # in the file of a 
 
 def notice(task: str, loaded: models.Loaded, text: str) -> None:
     """Say of a bundled model if another one knows more words of the text, or else, unless the text is an example, what
-    it has learned from."""
+    a fine-tuned one has learned from."""
     own = origin(loaded.source)
     if own is None or loaded.random:
         return
@@ -54,8 +54,8 @@ def mostly_unknown(loaded: models.Loaded, text: str) -> bool:
 
 
 def say_learned(task: str, loaded: models.Loaded) -> None:
-    """Say what a bundled model has learned from, of which the file or text of a visitor may be unlike."""
-    if origin(loaded.source) is not None and not loaded.random:
+    """Say what a fine-tuned bundled model has learned from, of which the file or text of a visitor may be unlike."""
+    if loaded.source in LEARNED and not loaded.random:
         st.caption(f":material/school: {learned(task, loaded)}")
 
 
@@ -70,13 +70,10 @@ def offer(task: str, loaded: models.Loaded, best: str, why: str, known: int) -> 
 
 
 def learned(task: str, loaded: models.Loaded) -> str:
-    """Return what a bundled model learned from, and how often it is right on texts of that kind."""
-    name = f"**{models.readable(loaded.name)}**"
-    if loaded.source not in LEARNED:
-        return f"{name} knows less of texts unlike those it has read (*Change* names them), such as news."
+    """Return what a fine-tuned bundled model learned from, and how often it is right on texts of that kind."""
     share = measure(loaded.folder, SHARE_RIGHT.get(task, ""))
     right = "" if share is None else f"; of new ones of that kind it gets {percent(share)} right"
-    return f"{name} learned from {LEARNED[loaded.source]}{right}."
+    return f"**{models.readable(loaded.name)}** learned from {LEARNED[loaded.source]}{right}."
 
 
 @st.cache_data(show_spinner=False)

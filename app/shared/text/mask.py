@@ -1,4 +1,4 @@
-"""Which tokens of a text are masked: pressed ones and typed [MASK]s, the same on every page."""
+"""Which tokens of a text are masked: pressed ones and typed [MASK]s, or else its last word; on every page the same."""
 
 from collections.abc import Sequence
 
@@ -6,18 +6,25 @@ import streamlit as st
 
 from app.shared.page import state
 from app.shared.page.markdown import chip_names, plain
+from bertlab.errors import InputError
 from bertlab.explain.text import Encoded, clean
 
 NEAR = 3  # tokens to either side of a gap
 
 
 def choose(encoded: Encoded) -> list[int]:
-    """Show a chip for every token; pressed ones are masked, and typed [MASK]s stay so. Returns the positions."""
+    """Show a chip for every token; pressed ones are masked, and typed [MASK]s stay so. Returns their positions, one at
+    least. Raises InputError if the text is empty."""
     typed, positions = typed_masks(encoded), words(encoded)
-    key = masked_key(encoded)
+    if not positions:
+        raise InputError("the text is empty: write at least one word")
+    key, usual = masked_key(encoded), masked_at_first(encoded)
 
     def hold() -> None:
-        st.session_state[key] = sorted({*st.session_state[key], *typed})
+        pressed = {*st.session_state[key], *typed}
+        if "mask" not in st.query_params and not typed:
+            pressed -= {*usual}  # nobody pressed that word: another one takes its place
+        st.session_state[key] = sorted(pressed) or usual
 
     masked = st.pills(
         "Press a word to mask it, press it again to show it",
@@ -31,11 +38,6 @@ def choose(encoded: Encoded) -> list[int]:
         persist_state="session",
     )
     share_masked(encoded, masked)
-    if not masked and encoded.dropped and not typed:
-        text = "Nothing is masked in the part that fits. Press a word, or write [MASK] earlier."
-        st.info(text, icon=":material/edit:")
-    elif not masked:
-        st.info("Nothing is masked. Press a word, or type [MASK] in the text.", icon=":material/touch_app:")
     return sorted(masked)
 
 
@@ -48,20 +50,31 @@ def words(encoded: Encoded) -> list[int]:
     return [i for i in range(len(encoded.tokens)) if not encoded.special[i]]
 
 
+def masked_at_first(encoded: Encoded) -> list[int]:
+    """Return the positions of the typed [MASK]s; without any, that of the last word that is one token, or of the last
+    token, so that every view has something to show. None of an empty text."""
+    if typed := typed_masks(encoded):
+        return typed
+    positions = words(encoded)
+    whole = [i for i in positions if encoded.tokens[i].isalnum() and len(word_of(encoded, i)) == 1]
+    return (whole or positions)[-1:]
+
+
 def masked_key(encoded: Encoded) -> str:
-    """Return the key of the masked positions in the session, at first those of the link and the typed ones."""
+    """Return the key of the masked positions in the session, at first those of the link beside the typed ones."""
     key = f"gaps {hash(tuple(encoded.tokens))}"  # kept when only the model or its step changes
     if state.unset(key):
         linked = {state.number_in(part) for part in (state.link_value("mask") or "").split(",")}
-        st.session_state[key] = sorted({i for i in words(encoded) if i in linked} | set(typed_masks(encoded)))
+        chosen = {i for i in words(encoded) if i in linked} | set(typed_masks(encoded))
+        st.session_state[key] = sorted(chosen) or masked_at_first(encoded)
     state.keep(key)
     return key
 
 
 def share_masked(encoded: Encoded, masked: Sequence[int]) -> None:
-    """Put the masked positions into the link, without the typed ones."""
-    typed = typed_masks(encoded)
-    state.share("mask", ",".join(str(i) for i in sorted(masked) if i not in typed))
+    """Put the masked positions into the link, without those that are masked anyway."""
+    typed, pressed = typed_masks(encoded), sorted(masked) != masked_at_first(encoded)
+    state.share("mask", ",".join(str(i) for i in sorted(masked) if i not in typed) if pressed else "")
 
 
 def choose_one(encoded: Encoded, positions: Sequence[int]) -> int:

@@ -29,10 +29,6 @@ CHOICES: dict[str, tuple[str, str | bool]] = {
 }
 
 PLACE = ("layer", "head")
-OPENING = (
-    "Until you choose a head, you see the one with the largest weight from one word to another that does not stand "
-    "beside it. "
-)
 HEAD_START = (
     " The training of this model started from more than random weights: its recipe gave it sinusoidal positions, and "
     "lower heads that attend to similar tokens. So a pattern that the control lacks may have been there from the "
@@ -57,9 +53,7 @@ def show(loaded: models.Loaded, text: str, pair: str | None, version: str | None
     if version:
         st.markdown(change(heads.maps, both[-1].maps, view))
     st.caption(
-        OPENING
-        * opening
-        + "Attention is not explanation. A weight says how much of a token's vector a head mixes in, not why the model "
+        "Attention is not explanation. A weight says how much of a token's vector a head mixes in, not why the model "
         "predicts what it does. Look at the random-weights control before you read meaning into a pattern."
         + (HEAD_START + (STEP_0 if models.steps() else "") if head_start(Path(loaded.folder)) else "")
     )

@@ -28,8 +28,6 @@ def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
         "prediction, they would agree. See whether they do."
     )
     chosen = followed.choose(loaded, text, pair)
-    if chosen is None:
-        return
     asked = chosen.asked()
     found = {name: progress.watched(measures, *each) for name, each in asked.items()}
     own = found[loaded.name]

@@ -45,13 +45,11 @@ class Followed:
         return {each.loaded.name: (each.loaded, *self.arguments(each), each.loaded.limit) for each in self.queries}
 
 
-def choose(loaded: models.Loaded, text: str, pair: str | None) -> Followed | None:
-    """Show the fields for position and word; None while nothing is masked."""
+def choose(loaded: models.Loaded, text: str, pair: str | None) -> Followed:
+    """Show the fields for position and word."""
     encoded = encode(loaded.tokenizer, text, pair, loaded.limit)
     layout.notices(loaded.name, encoded.dropped, encoded.unknown, len(encoded.tokens))
     positions = mask.choose(encoded)
-    if not positions:
-        return None
     number = mask.choose_one(encoded, positions)
     own, *others = queries(loaded, encoded, text, pair, positions)
     word = choose_word(own, encoded, positions, number)

@@ -19,13 +19,11 @@ GUESSES = 6
 def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
     st.container(key="intro").markdown(
         "Attention shows where a head *looks*. To see what it is *good for*, switch it off: its output is set to "
-        "zero, and the model predicts again. A cell shows how ln p, the logarithm of the word's probability, changes "
-        "when that head alone is off: **orange** means less probable without the head, **blue** more probable."
+        "zero, and the model predicts again."
     )
     chosen = followed.choose(loaded, text, pair)
-    if chosen:
-        without = partial(show_without, loaded, chosen)
-        knockout_heads.show("off", "knockout", fill_knockouts, chosen.asked(), chosen.word, without)
+    without = partial(show_without, loaded, chosen)
+    knockout_heads.show("off", "knockout", fill_knockouts, chosen.asked(), chosen.word, without)
 
 
 def show_without(loaded: models.Loaded, chosen: Followed, off: tuple[Head, ...]) -> None:

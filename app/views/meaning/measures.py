@@ -17,8 +17,7 @@ from bertlab.explain.vectors import LayerMeasures, Neighbours, layer_measures
 
 FEW_TEXTS = 40  # with fewer, a single text changes the verdict
 MEANINGS = {
-    "accuracy": "How often a vote of the five nearest texts names a text's label (cross-validated). The dashed line "
-    "is always guessing the commonest label.",
+    "accuracy": "Dashed: always guessing the commonest label.",
     "anisotropy": "The mean cosine similarity of two texts. Near 1, all vectors point the same way, whatever the texts "
     "say.",
 }
@@ -45,7 +44,7 @@ def show_verdict(clouds: Sequence[Cloud], measured: Measured) -> None:
     with st.container(horizontal=True, gap="large"):
         for name, share in rows:
             st.metric(models.readable(name), percent(share), width="content")
-    st.caption("How often a vote of the five nearest texts, in all dimensions, names a text's label.")
+    st.caption("How often a vote of the five nearest texts, in all dimensions, names a text's label (cross-validated).")
     if clouds[-1].loaded.random and clouds[1:]:
         st.markdown(against_controls(clouds, found))
     caution(clouds, found)

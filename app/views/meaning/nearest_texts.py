@@ -36,7 +36,7 @@ def choose(texts: TextSet) -> int | None:
     """Show the list of all texts, for visitors who cannot click a point. Returns the number of the chosen one."""
     both = list(zip(texts.all_labels, texts.all_texts, strict=True))
     number = st.selectbox(
-        "Click a point above, or choose a text here",
+        "Click a point above, or choose a text here, to see its nearest texts",
         range(1, len(both) + 1),
         index=None,
         key=pick_key(texts),
@@ -49,7 +49,6 @@ def choose(texts: TextSet) -> int | None:
 
 def show(clouds: Sequence[Cloud]) -> None:
     first = clouds[0]
-    st.subheader("One text and its nearest texts", anchor=False)
     number = choose(first.texts)
     if number is None and not first.texts.yours:
         return

@@ -42,8 +42,6 @@ def hidden(encoded: Encoded) -> list[int]:
 def played(loaded: models.Loaded, encoded: Encoded, text: str, other: str) -> list[Version]:
     """Ask for a gap where there are several. Returns the text with it, and the other version if that has it too."""
     positions = hidden(encoded)
-    if not positions:
-        return []
     chosen = positions[mask.choose_one(encoded, positions)]
     found = [version(text, encoded, positions, chosen)]
     if not clean(other):

@@ -21,12 +21,12 @@ GUESSES = 5
 SOME = 0.01  # a share of what is no word that is worth a line
 
 
-def show(question: Question, both: Sequence[Version], names: Sequence[str], word: str, count: int) -> None:
-    """`count`: so many guesses. The name of the model to compare with stands above them."""
+def show(question: Question, both: Sequence[Version], names: Sequence[str], word: str) -> None:
+    """The name of the model to compare with stands above its guesses."""
     loaded = question.loaded
     if question.key:
         st.markdown(f"**{models.readable(loaded.name)}**")
-    found = [asked(loaded, version, word, count) for version in both]
+    found = [asked(loaded, version, word) for version in both]
     for number, version in enumerate(layout.in_columns(both)):
         with st.container(border=True, gap="xsmall"):
             show_card(loaded, version, found[number], f" :orange-badge[{plain(names[number])}]" if names else "")
@@ -36,19 +36,19 @@ def show(question: Question, both: Sequence[Version], names: Sequence[str], word
     marked, truths = {guess.word for guess in found if guess.rank}, [version.truth for version in both]
     title = f"guesses of {loaded.name}{', yours in pink' * bool(marked)}"
     cell = Cell()
-    asked_each = {version.text: (loaded, *asked_of(loaded, version, word, count)) for version in both}
+    asked_each = {version.text: (loaded, *asked_of(loaded, version, word)) for version in both}
     drawn = {text: Name(f"{made}.with_word") for text, made in cell.each(guess_words, asked_each).items()}
     code = cell.picture(titled_panels, drawn, title, truths, marked)
     exports(f"guesses{question.key}", guess_table(fills), code, titled_panels(fills, title, truths, marked))
 
 
-def asked(loaded: models.Loaded, version: Version, word: str = "", count: int = GUESSES) -> WordGuesses:
-    return models.compute(guess_words, loaded, *asked_of(loaded, version, word, count))
+def asked(loaded: models.Loaded, version: Version, word: str = "") -> WordGuesses:
+    return models.compute(guess_words, loaded, *asked_of(loaded, version, word))
 
 
-def asked_of(loaded: models.Loaded, version: Version, word: str, count: int) -> tuple:
+def asked_of(loaded: models.Loaded, version: Version, word: str = "") -> tuple:
     """Return the arguments of guess_words."""
-    return version.text, word, version.gap, count, loaded.limit
+    return version.text, word, version.gap, GUESSES, loaded.limit
 
 
 def show_card(loaded: models.Loaded, version: Version, found: WordGuesses, badge: str) -> None:
@@ -57,8 +57,7 @@ def show_card(loaded: models.Loaded, version: Version, found: WordGuesses, badge
     layout.show_chart(bars, in_words(found.fill))
     if found.word:
         st.markdown(standing(found, "" if found.word == version.truth else " (pink)"))
-    notes = [] if is_sure(found.fill) else [no_word(found.fill)]
-    notes += [hidden_word(version.truth, found.with_word)] if version.truth else []
+    notes = [hidden_word(version.truth, found.with_word)] if version.truth else []
     if found.no_words >= SOME:
         notes.append(f"Punctuation and pieces that only continue a word: {percent(found.no_words)} together.")
     if not loaded.random:
@@ -80,11 +79,6 @@ def is_sure(fill: Fill) -> bool:
 def headline(fill: Fill) -> str:
     word, p = plain(fill.tokens[0]), fill.probabilities[0]
     return word if is_sure(fill) else f"{word}? :gray[Not sure]" if p >= confidence.FAINT else "Not sure"
-
-
-def no_word(fill: Fill) -> str:
-    """Say why the headline is not sure."""
-    return f"“Not sure”: no word has more than {percent(fill.probabilities[0])}."
 
 
 def standing(found: WordGuesses, colour: str) -> str:

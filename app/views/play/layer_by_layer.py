@@ -53,15 +53,10 @@ def show_lens(question: Question) -> None:
     guesses = [f"{layer}: {fill.tokens[0]} {percent(fill.probabilities[0])}" for layer, fill in enumerate(lens.layers)]
     layout.show_chart(grid, f"Likeliest tokens after each layer. {'; '.join(guesses)}")
     p = charts.lens_probability(lens, control)
-    rank = charts.lens_rank(lens, control, loaded.tokenizer.vocab_size)
-    for name, note, chart in layout.in_columns(
-        [("Probability", "", p), ("Rank", " (1 is the first guess)", rank)], "large"
-    ):
-        st.markdown(f"{name} of “{plain(lens.answer)}”{note}")
-        layout.show_chart(chart, f"{name} of {lens.answer} after each layer")
-    if not loaded.random:
-        st.caption(f"Grey: random weights and their own last answer, “{plain(control.answer)}”.")
-    picture = alt.vconcat(grid, p, rank).resolve_scale(color="independent")
+    own = "" if loaded.random else f", and in grey that of “{plain(control.answer)}”, the answer of random weights"
+    st.markdown(f"Probability of “{plain(lens.answer)}”{own}")
+    layout.show_chart(p, f"Probability of {lens.answer} after each layer")
+    picture = alt.vconcat(grid, p).resolve_scale(color="independent")
     cell = Cell()
     options = dict(position=lens.position, k=GUESSES, limit=loaded.limit)
     code = cell.picture(charts.lens_grid, cell.made("lens", logit_lens, loaded, question.version.text, **options))

@@ -10,15 +10,15 @@ from app.shared.text import fit, texts
 from app.views.play import film, guesses, layer_by_layer, sides, whole_text, why
 from app.views.play.gap import Question, Version, named, played
 from bertlab.draw.html.marked import gapped_sentence
-from bertlab.explain.text import clean, encode
+from bertlab.explain.text import encode
 
-OF_A_GAP = {
+VIEWS = {
     "Through the layers": film,
     "Layer by layer": layer_by_layer,
     "Why this word?": why,
     "Left to right, or both sides?": sides,
+    "Whole text": whole_text,
 }
-OF_THE_TEXT = {"Whole text": whole_text}
 OTHER_PAGES = {
     "attention": "Where does each head look?",
     "meaning": "Which texts are alike?",
@@ -27,9 +27,8 @@ OTHER_PAGES = {
 }
 
 
-def fields(examples: state.Examples) -> tuple[str, str, int]:
-    """Show the fields for a sentence, another version of it and the number of guesses. Returns these; "" without
-    another version."""
+def fields(examples: state.Examples) -> tuple[str, str]:
+    """Show the fields for a sentence and another version of it. Returns both; "" without another version."""
     if "\n" in st.session_state.get("text", ""):  # from another page: a field of one line would swallow it
         st.session_state.text = " ".join(st.session_state.text.split())
     first = state.first_texts(examples, "gap")
@@ -37,10 +36,9 @@ def fields(examples: state.Examples) -> tuple[str, str, int]:
     row = st.container(horizontal=True, gap="medium", key="sentences")
     text = state.linked_text(row.text_input, "Your sentence, with [MASK] for a word", "text", first["text"])
     usual = first["other"] if text == first["text"] else ""
-    other = state.linked_text(row.text_input, "Another version of it (optional)", "other", usual)
+    other = state.linked_text(row.text_input, "Another version of it (optional)", "other", usual, placeholder=" ")
     st.session_state.played = text, other
-    count = row.slider("Guesses", 5, 20, key="k", bind="query-params", width=140)
-    return text, "" if other.split() == text.split() else other, count
+    return text, "" if other.split() == text.split() else other
 
 
 def forget_version_of_another() -> None:
@@ -75,32 +73,29 @@ def guess_of(both: list[Version]) -> tuple[str, bool]:
     return word, st.toggle("Guess first", key="guess_first", bind="query-params", help=help) and not word
 
 
-def show(text: str, other: str, count: int, top, below) -> None:
-    """`top` is the place for the large sentence, `below` that for what is shown on request."""
+def show(text: str, other: str, below) -> None:
+    """Show the large sentence, the guesses, and in the place `below` what is shown on request."""
     loaded, beside = models.model_for("fill"), models.beside("fill")
     encoded = encode(loaded.tokenizer, text, None, loaded.limit)
     layout.notices(loaded.name, encoded.dropped, encoded.unknown, len(encoded.tokens))
-    with top:
-        place, choices = st.container(), st.container(horizontal=True, vertical_alignment="center")
-        both = played(loaded, encoded, text, other)
-        names = named(both) if len(both) > 1 else []
-        with choices:
-            number = swap(names)
-            word, hide = guess_of(both) if both else ("", False)
-        shown = both or [Version(clean(text), 0, None, clean(text))]
-        place.html(gapped_sentence(shown[number].text, shown[-1 - number].text))
+    place, choices = st.container(), st.container(horizontal=True, vertical_alignment="center")
+    both = played(loaded, encoded, text, other)
+    names = named(both) if len(both) > 1 else []
+    with choices:
+        number = swap(names)
+        word, hide = guess_of(both)
+    place.html(gapped_sentence(both[number].text, both[-1 - number].text))
     fit.notice("fill", loaded, text)
     if hide:
         return
-    asked = [Question(loaded, shown[number], "")] + ([Question(beside, shown[number], "-beside")] if beside else [])
-    for question in asked if both else []:
+    asked = [Question(loaded, both[number], "")] + ([Question(beside, both[number], "-beside")] if beside else [])
+    for question in asked:
         with layout.box():
-            guesses.show(question, both, names, word, count)
+            guesses.show(question, both, names, word)
     with below, layout.box():
-        views = OF_A_GAP | OF_THE_TEXT if both else OF_THE_TEXT
-        view = st.pills("Look behind it", list(views), key="play_view", bind="query-params")
+        view = st.pills("Look behind it", list(VIEWS), key="play_view", bind="query-params")
         if view:
-            views[view].show(asked, both, encoded)
+            VIEWS[view].show(asked, both, encoded)
 
 
 layout.heading(
@@ -108,11 +103,10 @@ layout.heading(
     "You guess, then BERT does: it reads the words on *both* sides of the gap.",
 )
 state.example_pills("Try", texts.chosen().play)
-top, answers, own, below = st.container(), st.container(key="answers"), st.container(), st.container(key="behind")
-with own:
-    text, other, count = fields(texts.chosen().play)
+text, other = fields(texts.chosen().play)
+answers, below = st.container(key="answers"), st.container(key="behind")
 with answers, layout.box():
-    show(text, other, count, top, below)
+    show(text, other, below)
 with st.container(horizontal=True, vertical_alignment="center"):
     for page, question in OTHER_PAGES.items():
         st.page_link(file_of(page), label=question, icon=PAGES[page][1])

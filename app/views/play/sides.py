@@ -50,7 +50,7 @@ def show(asked: Sequence[Question], both: Sequence[Version], encoded: Encoded) -
     cell = Cell()
     made = [cell.made(f"left_{n}", fill_from_left, reader, text, GUESSES, reader.limit) for n, text in enumerate(read)]
     for number, version in enumerate(both):
-        guess = cell.made(f"both_{number}", guess_words, bert, *guesses.asked_of(bert, version, "", GUESSES))
+        guess = cell.made(f"both_{number}", guess_words, bert, *guesses.asked_of(bert, version))
         made.append(Name(f"{guess}.fill"))
     code = cell.picture(titled_panels, dict(zip(names, made, strict=True)), title)
     exports("left-to-right", guess_table(fills), code, titled_panels(fills, title))

@@ -106,7 +106,7 @@ def held_out(loaded: models.Loaded, measured: Bin) -> str:
     texts = f"test texts of {measured.length}" if measured.length else "test texts"
     return (
         f"Of {measured.count:,} {texts} about which **{plain(loaded.name)}** was as sure ({measured.between}), it got "
-        f"{wrong} wrong. They were of the kind it learned from; on yours it may be wrong more often."
+        f"{wrong} wrong."
     )
 
 

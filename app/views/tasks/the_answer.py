@@ -2,12 +2,10 @@
 
 from collections.abc import Sequence
 
-import altair as alt
 import pandas as pd
 import streamlit as st
 
 from app.shared.page import confidence, layout, state
-from app.shared.page.cell import Name
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain, signed
 from app.views.tasks.reading import SHADES, Reading, drawn_tokens
@@ -46,13 +44,12 @@ def show_answer(reading: Reading) -> None:
     score = st.column_config.NumberColumn("score", format="%.2f", help="Start logit + end logit.")
     kept = best if len(found.windows) > 1 else best.drop(columns="window")
     layout.show_shares(kept, "probability", {"score": score})
-    line = show_threshold(found)
+    if may_refuse:
+        st.markdown(threshold(found))
     tables = [best.assign(kind="span"), span_charts.threshold_table(found).rename(columns={"what": "answer"})]
     cell, made = reading.cell()
     code = cell.html(cell.call(shaded_passage, made))
-    below = line or span_charts.boundary_bars(shown, range(*shown.passage_slice))
-    picture = alt.vconcat(span_charts.passage_chart(shown), below).resolve_scale(color="independent")
-    exports(f"answer{reading.key}", pd.concat(tables), code, picture)
+    exports(f"answer{reading.key}", pd.concat(tables), code, span_charts.passage_chart(shown))
 
 
 def doubt_of(found: Answer) -> str:
@@ -84,30 +81,23 @@ def show_windows(shown: Answer) -> None:
     layout.show_chart(span_charts.window_bars(shown), alt)
 
 
-def show_threshold(found: Answer) -> alt.LayerChart | None:
-    """Show how the model decides between the best span and no answer. Returns the chart, None if it always answers."""
-    if found.threshold >= ALWAYS_ANSWER:
-        return None
-    st.markdown("**Answer, or no answer?**")
+def threshold(found: Answer) -> str:
+    """Say how the model decides between the best span and no answer."""
     score, threshold = (signed(x, "+.1f") for x in (found.no_answer_score, found.threshold))
     side, verdict = ("not above", "the best span") if found.best.text else ("above", "no answer")
-    st.markdown(
+    return (
         f"The score of “no answer” (at [CLS]) minus that of the best span is **{score}**. This is {side} the model's "
         f"threshold of {threshold}, so it predicts **{verdict}**."
     )
-    line = span_charts.threshold_line(found)
-    layout.show_chart(line, f"No-answer score {score} against the threshold {threshold}")
-    return line
 
 
 def show_starts_and_ends(readings: Sequence[Reading]) -> None:
-    layout.side_by_side(readings, show_square)
-    st.caption(
-        "In the square the row is the token an answer starts with, the column the one it ends with: each cell is an "
-        "answer. Grey cells cannot be one: below the diagonal the end comes before the start, far to the right the "
-        f"answer is longer than {readings[0].found.max_answer_tokens} tokens, and in grey rows and columns it would "
-        "cut a word. The best span is framed."
+    st.markdown(
+        "Each cell is an answer: its row is the token that it starts with, its column the one that it ends with. The "
+        "best span is framed. Grey cells cannot be an answer: the end comes before the start, the answer is longer "
+        f"than {readings[0].found.max_answer_tokens} tokens, or it would cut a word."
     )
+    layout.side_by_side(readings, show_square)
 
 
 def show_square(reading: Reading) -> None:
@@ -119,13 +109,6 @@ def show_square(reading: Reading) -> None:
     square = span_charts.span_heatmap(found, tokens)
     alt = f"Probability of every start and end; the best is “{reading.text}” with {percent(found.best.probability)}"
     layout.show_chart(square, alt)
-    st.markdown("**Where the answer may start and end**")
-    st.markdown("The head gives each token a start logit and an end logit. The bars are their softmax.")
-    bars = span_charts.boundary_bars(found, tokens)
-    layout.show_chart(bars, "Probability of the answer's start and end at each token")
     table = span_charts.span_table(found, range(*found.passage_slice)).sort_values("probability", ascending=False)
-    picture = (square & bars).resolve_scale(color="independent")
     cell, made = reading.cell()
-    parts = [cell.call(draw, made, tokens) for draw in (span_charts.span_heatmap, span_charts.boundary_bars)]
-    code = cell.shows(Name(f"({' & '.join(parts)}).resolve_scale(color='independent')"))
-    exports(f"spans{reading.key}", table, code, picture)
+    exports(f"spans{reading.key}", table, cell.picture(span_charts.span_heatmap, made, tokens), square)

@@ -18,10 +18,9 @@ from bertlab.explain.spans import Answer
 
 def show(readings: Sequence[Reading]) -> None:
     st.markdown(
-        "Switch a head off, which sets its output to zero, and the model reads the passage without it. A cell shows "
-        "the change in ln p of the answer when that head alone is off: **orange** means less probable without the "
-        "head, **blue** more probable. Here p is p(start) × p(end), each among all tokens; an answer's probability "
-        "below is its share among all possible answers, as in *The answer*."
+        "Switch a head off, which sets its output to zero, and the model reads the passage without it. Here p is "
+        "p(start) × p(end), each among all tokens; an answer's probability below is its share among all possible "
+        "answers, as in *The answer*."
     )
     reading = readings[0]
     asked = {one.loaded.name: arguments(one, one.span) for one in readings if not one.loaded.random}

@@ -14,6 +14,8 @@ from bertlab.explain.runs import TrainingRun
 from bertlab.explain.snapshots import followed_words, word_film
 from bertlab.explain.text import Encoded, encode
 
+LINES = "Each word that was the first guess of some snapshot has a line"
+
 
 def show(run: TrainingRun, source: str, step: int) -> None:
     text, pair = text_fields(run)
@@ -33,10 +35,7 @@ def show(run: TrainingRun, source: str, step: int) -> None:
     st.markdown(story([frame.step for frame in frames], loaded.tokenizer.convert_ids_to_tokens(ids), share))
     chart = word_lines(table, step)
     layout.show_chart(chart, "Probability of the likeliest words in the gap, by training step")
-    st.caption(
-        "The lines are the four likeliest tokens of the last snapshot and the first guess of each earlier one. "
-        "Probabilities are over the whole vocabulary. Snapshots are evenly spaced, however many steps lie between them."
-    )
+    st.caption(f"{LINES}. Snapshots are evenly spaced, however many steps lie between them.")
     exports("gap-by-step", table, cell.picture(word_lines, drawn), chart)
 
 

@@ -28,7 +28,7 @@ def show(run: TrainingRun, source: str, step: int | None) -> None:
     table = kept_table(film, number)
     chart = word_lines(table)
     layout.show_chart(chart, "Probability of the first guesses in the gap, by training step")
-    st.caption("Each word that was the first guess of some snapshot has a line, where it is among the five likeliest.")
+    st.caption(f"{gap_fills.LINES}, where it is among the five likeliest.")
     cell = Cell()
     kept = cell.let("kept", cell.call(read_film, source))
     exports("kept-film", table, cell.picture(word_lines, cell.call(kept_table, kept, number)), chart)

@@ -128,15 +128,17 @@ def verdict(run: TrainingRun) -> str:
 
 
 def passed_baselines(run: TrainingRun, baselines: Sequence[CurveBaseline]) -> str:
-    beaten = {baseline: run.beaten_at(baseline) for baseline in baselines}
-    passed = [f"{plain(one.name)} ({one.value:.2f}) by step {step:,}" for one, step in beaten.items() if step]
-    ahead = [one for one, step in beaten.items() if not step]
-    text = f"It fell below {', '.join(passed)}. " if passed else ""
+    beaten: dict[int | None, list[str]] = {}  # the step by which it fell below these
+    for one in baselines:
+        beaten.setdefault(run.beaten_at(one), []).append(f"{plain(one.name)} ({one.value:.2f})")
+    ahead = beaten.pop(None, [])
+    passed = [f"{', '.join(names)} by step {step:,}" for step, names in beaten.items()]
+    text = f"It fell below {'; '.join(passed)}. " if passed else ""
     frequency = next((one.value for one in baselines if one.name == "word frequency"), None)
     if frequency and abs(run.rows[-1][run.loss] - frequency) < PLATEAU * frequency:
         return text + "It is at the level of word frequency: so far the model knows which words are frequent, no more."
     if ahead:
-        return text + f"It is not yet below {plain(ahead[0].name)} ({ahead[0].value:.2f})."
+        return text + f"It is not yet below {ahead[0]}."
     return text + "So by its last step the model uses more than the two words beside a gap."
 
 

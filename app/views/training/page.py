@@ -5,7 +5,6 @@ from pathlib import Path
 
 import streamlit as st
 
-from app.explore import PAGES, file_of
 from app.shared.model import gate, models, uploads
 from app.shared.model.bundled import STORYWORLD
 from app.shared.page import layout
@@ -32,10 +31,6 @@ OF_SNAPSHOTS = {
     "[CLS] and topics": (cls_topics, "encoder"),
 }
 OF_A_MODEL = {"Pretraining's draw": (pretraining_draw, "fill")}
-# The task whose head a page needs; other pages need the encoder.
-NEEDED = {"play": "fill", "tasks": "answer"}
-# No model; this page.
-NOT_LINKED = ("stories", "training")
 
 
 def choose_run(place) -> str:
@@ -58,7 +53,7 @@ def choose_moment(place, run: TrainingRun) -> Moment:
     current = next((m for m in run.moments if m.source == models.chosen()), run.moments[-1])
     st.session_state.training_step = str(current.step)
     place.select_slider(
-        "Step to show, here and on all pages",
+        "Step to show",
         list(moments),
         format_func=lambda step: f"{int(step):,}",
         key="training_step",
@@ -79,19 +74,6 @@ def show_everywhere(run: TrainingRun) -> None:
         if bundled:
             st.session_state.model = run.name
     st.session_state.step = models.END if moment.source == run.name else str(moment.step)
-
-
-def show_links(run: TrainingRun, moment: Moment) -> None:
-    """Link to the pages that can show the chosen step. A run that is not that model first gets a button for that."""
-    if moment.source != models.chosen():
-        text = f"Show step {moment.step:,} on all pages"
-        st.button(text, icon=":material/open_in_new:", on_click=show_everywhere, args=[run])
-        return
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"See step {moment.step:,} on", width="content")
-        for page, (title, icon) in PAGES.items():
-            if page not in NOT_LINKED and models.open_model(NEEDED.get(page, "encoder"), moment.source) is not None:
-                st.page_link(file_of(page), label=title, icon=icon)
 
 
 def opened(name: str) -> TrainingRun:
@@ -116,7 +98,9 @@ def show(place, run: TrainingRun) -> None:
     moment, views = None, views_of(run)
     if len(run.moments) > 1:
         moment = choose_moment(place, run)
-        show_links(run, moment)
+        if moment.source != models.chosen():
+            text = f"Show step {moment.step:,} on all pages"
+            st.button(text, icon=":material/open_in_new:", on_click=show_everywhere, args=[run])
     else:
         if "The film" not in views:
             st.caption("This run kept no snapshots. To keep some, train with `--set snapshot_steps=0,100,1000`.")

@@ -2,7 +2,6 @@
 
 import math
 
-import pandas as pd
 import streamlit as st
 
 from app.shared.model import models
@@ -14,8 +13,7 @@ from app.views.training.film import model_at
 from bertlab.draw.charts.masking import loss_table
 from bertlab.draw.html.marked import ACTIONS, token_strip
 from bertlab.explain.runs import TrainingRun
-from bertlab.explain.words.masking import SampledMasking, sample_masking
-from bertlab.inputs.masking import Masking
+from bertlab.explain.words.masking import sample_masking
 
 
 def show(run: TrainingRun, source: str, step: int | None) -> None:
@@ -46,20 +44,7 @@ def show_draw(loaded: models.Loaded, text: str, pair: str | None, rate: float, s
         f"The loss of this draw is the mean over the chosen positions: **{drawn.loss:.2f} nats**. Blind guessing has "
         f"ln {loaded.tokenizer.vocab_size:,} = {math.log(loaded.tokenizer.vocab_size):.2f}."
     )
-    st.markdown("**Counts of this draw**")
-    st.dataframe(count_table(drawn, rate), hide_index=True)
-    st.caption("In every draw the counts are the whole numbers nearest to the expected ones.")
     cell = Cell()
     made = cell.made("drawn", sample_masking, loaded, text, pair, rate, seed, loaded.limit)
     strip = cell.call(token_strip, *(Name(f"{made}.{part}") for part in ("after", "actions", "before", "special")))
     exports("masking", table, cell.html(strip))
-
-
-def count_table(drawn: SampledMasking, rate: float) -> pd.DataFrame:
-    """Return how many tokens were chosen, how many of them met each fate, and how many are expected."""
-    ordinary = drawn.special.count(False)
-    chosen = len(drawn.guesses)
-    shares = [("chosen", chosen, rate * ordinary)]
-    for action, share in enumerate(Masking.PAPER.shares, start=1):
-        shares.append((f"… {ACTIONS[action]}", drawn.actions.count(action), share * chosen))
-    return pd.DataFrame(shares, columns=["", "here", "expected"]).round(1)

@@ -142,8 +142,7 @@ def agreement_map(measures: Measures) -> alt.LayerChart:
         tooltip=tips("measure", "other", ("correlation", "+.3f")),
     )
     colours = alt.Scale(domain=[-1, 1], **_DIVERGING)
-    legend = alt.Legend(title="rank correlation", orient="top", gradientLength=150)
-    cells = base.mark_rect().encode(color=alt.Color("correlation:Q", scale=colours, legend=legend))
+    cells = base.mark_rect().encode(color=alt.Color("correlation:Q", scale=colours, legend=None))  # numbers stand there
     ink = alt.condition("abs(datum.correlation) > 0.72", alt.value("#fff"), alt.value("#111"))
     numbers = base.mark_text(fontSize=13).encode(text=alt.Text("shown:N"), color=ink)
     return (cells + numbers).properties(height=alt.Step(38))

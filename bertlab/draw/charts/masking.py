@@ -111,19 +111,7 @@ def lens_course(lens: Lens, control: Lens) -> pd.DataFrame:
 def lens_probability(lens: Lens, control: Lens) -> alt.LayerChart:
     """Probability of the last layer's answer after each layer, the control's dashed."""
     y = alt.Y("probability:Q", scale=alt.Scale(domain=[0, 1]), title=None, axis=alt.Axis(format="%", gridOpacity=0.4))
-    return _course(lens_course(lens, control), y)
-
-
-def lens_rank(lens: Lens, control: Lens, vocab_size: int) -> alt.LayerChart:
-    """Rank of the last layer's answer after each layer: 1, the likeliest, is on top."""
-    scale = alt.Scale(type="log", domain=[vocab_size, 1], nice=False)
-    ticks = [10**power for power in range(math.ceil(math.log10(vocab_size)))]
-    axis = alt.Axis(values=ticks, format=",d", gridOpacity=0.4)
-    return _course(lens_course(lens, control), alt.Y("rank:Q", scale=scale, title=None, axis=axis))
-
-
-def _course(table: pd.DataFrame, y: alt.Y) -> alt.LayerChart:
-    base = alt.Chart(table).encode(
+    base = alt.Chart(lens_course(lens, control)).encode(
         x=alt.X("layer:O", title="after layer (0 = embeddings)", axis=alt.Axis(labelAngle=0, grid=False, **_BARE)),
         y=y,
         color=alt.Color(

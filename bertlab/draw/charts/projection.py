@@ -150,4 +150,4 @@ def layer_lines(table: pd.DataFrame, measure: str, layer: int, chance: float | N
 
 
 _LAYERS = alt.Axis(labelAngle=0, grid=False, ticks=False, domain=False)
-_LINES = alt.Legend(title=None, orient="bottom", columns=1, labelFontSize=13, labelLimit=300)
+_LINES = alt.Legend(title=None, orient="top", columns=2, labelFontSize=13, labelLimit=300)

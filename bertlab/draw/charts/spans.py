@@ -5,7 +5,7 @@ from unicodedata import east_asian_width
 import altair as alt
 import pandas as pd
 
-from bertlab.draw.charts.base import ROW, tips, token_axis, token_names
+from bertlab.draw.charts.base import tips, token_names
 from bertlab.draw.palette import BLUE, GREY, OKABE_ITO, ORANGE
 from bertlab.explain.spans import Answer
 from bertlab.tasks.span_decoding import ALWAYS_ANSWER
@@ -70,33 +70,6 @@ def span_heatmap(answer: Answer, tokens: range) -> alt.LayerChart:
     if answer.best.window == answer.window:
         drawn += frame
     return drawn.properties(height=alt.Step(step))
-
-
-def boundary_table(answer: Answer, tokens: range) -> pd.DataFrame:
-    """One row a token and kind of boundary: how probable as the answer's start, and as its end."""
-    kinds = [("start", answer.start_probabilities), ("end", answer.end_probabilities)]
-    rows = [(i, answer.tokens[i], kind, float(values[i])) for kind, values in kinds for i in tokens]
-    return pd.DataFrame(rows, columns=["position", "token", "boundary", "probability"])
-
-
-def boundary_bars(answer: Answer, tokens: range) -> alt.Chart:
-    """A row for each token with two bars: how probable as the answer's start, and as its end."""
-    names = token_axis(token_names(tokens, answer.tokens))
-    percents = alt.Axis(format="%", gridOpacity=0.4, orient="top")
-    kinds = ["start", "end"]
-    legend = alt.Legend(title=None, orient="top", labelFontSize=13)
-    return (
-        alt.Chart(boundary_table(answer, tokens))
-        .mark_bar(cornerRadiusEnd=2)
-        .encode(
-            y=alt.Y("position:O", title=None, axis=names, scale=alt.Scale(paddingInner=0.2)),
-            yOffset=alt.YOffset("boundary:N", sort=kinds),
-            x=alt.X("probability:Q", title=None, scale=alt.Scale(domain=[0, 1]), axis=percents),
-            color=alt.Color("boundary:N", scale=alt.Scale(domain=kinds, range=[BLUE, ORANGE]), legend=legend),
-            tooltip=tips("token", "boundary", ("probability", ".4f")),
-        )
-        .properties(height=alt.Step(ROW, **{"for": "position"}))
-    )
 
 
 def passage_table(answer: Answer) -> pd.DataFrame:
@@ -204,38 +177,3 @@ def threshold_table(answer: Answer) -> pd.DataFrame:
     """The two numbers that decide between an answer and none: the no-answer score and the threshold."""
     rows = [("no answer minus best span", answer.no_answer_score), ("threshold", answer.threshold)]
     return pd.DataFrame(rows, columns=["what", "score"])
-
-
-def threshold_line(answer: Answer) -> alt.LayerChart | None:
-    """The no-answer score on a line, with the side of the threshold where nothing is answered shaded.
-
-    None for a model that always answers.
-    """
-    if answer.threshold >= ALWAYS_ANSWER:
-        return None
-    reach = 1.25 * max(abs(answer.no_answer_score), abs(answer.threshold), 4.0)
-    axis = alt.Axis(gridOpacity=0.4)
-    x = alt.X(
-        "score:Q",
-        scale=alt.Scale(domain=[-reach, reach]),
-        title="score of no answer minus that of the best span",
-        axis=axis,
-    )
-    line = alt.Chart(threshold_table(answer)).encode(x=x, tooltip=tips("what", ("score", ".2f")))
-    sides = pd.DataFrame({"score": [answer.threshold], "to": [reach]})
-    shade = alt.Chart(sides).mark_rect(color=ORANGE, opacity=0.18).encode(x=x, x2=alt.X2("to:Q"))
-    rule = line.transform_filter(alt.datum.what == "threshold").mark_rule(
-        color=ORANGE, strokeWidth=2, strokeDash=[5, 4]
-    )
-    point = line.transform_filter(alt.datum.what != "threshold").mark_point(
-        filled=True, size=190, color=BLUE, opacity=1
-    )
-    notes = pd.DataFrame({"score": [-reach, reach], "note": ["the best span", "no answer"], "side": ["left", "right"]})
-    texts = alt.Chart(notes).encode(x=x, text=alt.Text("note:N"))
-    left = texts.transform_filter(alt.datum.side == "left").mark_text(
-        align="left", dx=6, dy=-16, color=GREY, fontSize=13
-    )
-    right = texts.transform_filter(alt.datum.side == "right").mark_text(
-        align="right", dx=-6, dy=-16, color=GREY, fontSize=13
-    )
-    return (shade + rule + point + left + right).properties(height=130)

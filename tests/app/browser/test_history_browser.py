@@ -12,7 +12,7 @@ DEEDS = {  # page: what is opened, and what is pressed there
         "?model=storyworld-tiny&tasks_tab=Names&text=Rex+met+Ruth.",
         lambda tab: tab.locator(CHIPS, has_text="met").last,
     ),
-    "training": ("?run=storyworld-tiny", lambda tab: tab.get_by_text("Is this loss normal?")),
+    "training": ("?run=storyworld-tiny", lambda tab: tab.get_by_role("tab", name="A gap fills")),
     "play": ("?text=my+dog+is+hairy.&mask=4", lambda tab: tab.locator(CHIPS, has_text="dog").last),
 }
 

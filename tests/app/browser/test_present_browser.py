@@ -61,6 +61,18 @@ def test_the_type_of_charts_is_large_too(tab, server):
     unharmed(tab)
 
 
+def test_the_type_of_tables_is_large_too_and_a_press_finds_its_row(tab, server):
+    show(tab, server, "tasks", "?tasks_tab=A+whole+file&present=true")
+    table = tab.locator("[data-testid=stDataFrame]").first
+    place, room = table.bounding_box(), tab.locator("[role=tabpanel]").last.bounding_box()
+    assert place["x"] + place["width"] == pytest.approx(room["x"] + room["width"], abs=2)
+    row = place["height"] / table.evaluate("table => table.offsetHeight") * 35  # pixels
+    assert row == pytest.approx(1.3 * 35, abs=1)
+    tab.mouse.click(place["x"] + 20, place["y"] + 3.5 * row)  # below the header
+    tab.wait_for_url("**dataset_row=3*")
+    unharmed(tab)
+
+
 def test_a_key_reveals_what_a_station_means_and_then_goes_on(tab, server):
     show(tab, server, "tasks", f"{STORY}&present=true")
     meaning = tab.locator(".st-key-story").get_by_text("What it means.")

@@ -31,15 +31,15 @@ def test_the_slider_moves_all_pages_and_the_link_reopens_it(tab, server):
     slider = tab.locator("[data-testid=stMainBlockContainer]").get_by_role("slider")
     slider.focus()
     slider.press("ArrowLeft")
-    tab.get_by_text("See step 4,000 on").wait_for()
+    tab.get_by_text("Model: storyworld-tiny/step-04000").wait_for()
     assert "step=4000" in tab.url
     tab.get_by_text("Layer 2, head 1 ends with").wait_for()
     assert tab.locator("[data-testid=stVegaLiteChart]").count() == 8
     again = tab.url
-    tab.locator("[data-testid=stMainBlockContainer]").get_by_role("link", name="Attention", exact=True).click()
+    tab.get_by_role("link", name="Attention").click()
     tab.get_by_text("Model: storyworld-tiny/step-04000").wait_for()
     tab.locator(".matrix").wait_for()
     tab.goto(again)
-    tab.get_by_text("See step 4,000 on").wait_for()
+    tab.get_by_text("Model: storyworld-tiny/step-04000").wait_for()
     tab.get_by_text("Layer 2, head 1 ends with").wait_for()
     unharmed(tab)

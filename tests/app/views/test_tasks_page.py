@@ -110,7 +110,7 @@ def test_a_short_text_is_judged_by_the_short_ones():
 def test_a_model_without_a_mistake_on_its_test_promises_nothing():
     app = opened("tasks", model=TINY, text="I want my money back.")
     assert fine(app) and numbers(app)["Its probability"] == "> 99%" and "Error rate when so sure" not in numbers(app)
-    assert "it got none wrong" in said(app) and "on yours it may be wrong more often" in said(app)
+    assert "it got none wrong" in said(app)
 
 
 @pytest.mark.parametrize("tab", ["Opinion", NAMES])

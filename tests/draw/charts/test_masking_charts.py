@@ -25,7 +25,6 @@ VERDICTS = {"mine": [NextSentence("a", "b", 0.9, 2.2), NextSentence("b", "a", 0.
     [
         masking_charts.lens_grid(LENS),
         masking_charts.lens_probability(LENS, CONTROL),
-        masking_charts.lens_rank(LENS, CONTROL, 100),
         masking_charts.surprisal_bars(ROWS, 100),
         masking_charts.verdict_bars(VERDICTS),
     ],

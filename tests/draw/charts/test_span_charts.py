@@ -7,7 +7,7 @@ from bertlab.draw.charts import spans as span_charts
 from bertlab.draw.charts.base import png
 from bertlab.draw.html.marked import shaded_passage
 from bertlab.explain.spans import Answer, PassageWindow, legal_spans, span_grid
-from bertlab.tasks.span_decoding import ALWAYS_ANSWER, Span
+from bertlab.tasks.span_decoding import Span
 from tests.unstyled import unstyled
 
 PASSAGE = "<b> c d"
@@ -60,10 +60,6 @@ def test_tables_say_what_was_weighed(found):
     assert list(span_charts.threshold_table(found)["score"]) == [-12, 0.5]
 
 
-def test_a_model_that_always_answers_has_no_threshold(found):
-    assert span_charts.threshold_line(replace(found, threshold=ALWAYS_ANSWER)) is None
-
-
 def test_the_passage_on_lines_holds_every_word_and_underlines_the_answer(found):
     table = span_charts.passage_table(found)
     first, stop = found.passage_slice
@@ -75,9 +71,9 @@ def test_the_passage_on_lines_holds_every_word_and_underlines_the_answer(found):
     assert list(marked["position"]) == list(range(found.best.start_token, found.best.end_token + 1))
 
 
-@pytest.mark.parametrize("name", ["span_heatmap", "boundary_bars", "passage_chart", "window_bars", "threshold_line"])
+@pytest.mark.parametrize("name", ["span_heatmap", "passage_chart", "window_bars"])
 def test_charts_become_files(found, name):
-    tokens = [range(3, 6)] if name in ("span_heatmap", "boundary_bars") else []
+    tokens = [range(3, 6)] if name == "span_heatmap" else []
     assert png(getattr(span_charts, name)(found, *tokens), scale=1).startswith(b"\x89PNG")
 
 
