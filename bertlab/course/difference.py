@@ -43,8 +43,10 @@ def difference(found: Any, right: Any) -> tuple[Path, Any, Any] | None:
     """Return where `found` differs first from `right`, and what stands there; None where they are the same."""
     if isinstance(right, Tensor):
         return _of_tensors(found, right)
+    if isinstance(found, Tensor | np.ndarray) and found.ndim and isinstance(right, tuple):
+        found = tuple(found)
     if isinstance(found, Tensor | np.ndarray | np.generic) and not (found.ndim and isinstance(right, list)):
-        found = tuple(found) if found.ndim and isinstance(right, tuple) else found.tolist()
+        found = found.tolist()
     if isinstance(right, list | tuple):
         return _of_lists(found, right)
     if isinstance(right, dict):

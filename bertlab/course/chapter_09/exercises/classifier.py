@@ -203,6 +203,10 @@ check_classifier = Exercise(
     kept=("BertForSequenceClassification",),
     slips=[
         (
+            "a row whose label is -100 does not count: divide by the number of the other rows.",
+            "ignore_index=IGNORED) => ignore_index=IGNORED, reduction='sum') / len(batch['labels'])",
+        ),
+        (
             "this is the state of [CLS] itself: take the pooler's output.",
             f"_, pooled = {CALL} => pooled = {CALL}[0][:, 0]",
         ),

@@ -98,7 +98,7 @@ def _ordered(fn) -> dict[str, Any]:
         "which pairs are swapped is drawn": set.union(*swapped) == set(range(40)) and not set.intersection(*swapped),
         "the same seed gives the same pairs": fn(list(positives), random.Random(0)) == made[0],
         "labels are mixed": all(each != sorted(each) and each != sorted(each, reverse=True) for each in labels),
-        "which places have swapped pairs differs from seed to seed": len(set(map(tuple, labels))) > 1,
+        "the places of the swapped pairs differ from seed to seed": len(set(map(tuple, labels))) > 1,
         "the pairs are in a random order": all(each != sorted(each) for each in order + lengths),
     }
 
