@@ -45,7 +45,7 @@ def difference(found: Any, right: Any) -> tuple[Path, Any, Any] | None:
         return _of_tensors(found, right)
     if isinstance(found, Tensor | np.ndarray) and found.ndim and isinstance(right, tuple):
         found = tuple(found)
-    if isinstance(found, Tensor | np.ndarray | np.generic) and not (found.ndim and isinstance(right, list)):
+    if isinstance(found, Tensor | np.ndarray | np.generic):
         found = found.tolist()
     if isinstance(right, list | tuple):
         return _of_lists(found, right)
@@ -160,8 +160,6 @@ def _of_values(apart: Difference, item: str, gives: Sequence[str], where: str) -
         return f"{name}{at} lacks {missing}{where}; yours has {', '.join(map(repr, found)) or 'nothing'}."
     if isinstance(right, Tensor):
         return f"{name}{at} should be a tensor {tuple(right.shape)}{where}; yours is {_type(found)}: {_shown(found)}."
-    if isinstance(right, list) and isinstance(found, Tensor | np.ndarray):
-        return f"{name}{at} should be a list{where}; yours is {_type(found)}: {_shown(found)}."
     if isinstance(right, list | tuple) and isinstance(found, list | tuple) and len(repr(right)) >= LONG:
         same = next((n for n, both in enumerate(zip(found, right, strict=False)) if difference(*both)), len(found))
         name, found, right = f"{name}{at}, from its entry {same} on,", found[same:], right[same:]

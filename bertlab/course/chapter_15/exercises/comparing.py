@@ -295,10 +295,12 @@ def _share(fn, size, seeds) -> dict[str, Any]:
     found = fn(size, seeds, np.random.default_rng(3), 4000)
     expect(found is not None and np.ndim(found) == 0 and 0 <= found <= 1, "return one number, a share.")
     few, again = ([fn(size, seeds, np.random.default_rng(seed), 200) for seed in range(8)] for _ in range(2))
+    exact = abs(few[0] - known_power(size, seeds)) < 1e-3  # by the formula, without any draws
     return {
         "the same rng gives the same share": bool(few == again),
-        "one experiment, trials=1, finds it or not: 0 or 1": fn(size, seeds, np.random.default_rng(3), 1) in (0, 1),
-        "the draws come from the rng that is given": len(set(few)) > 1 or abs(few[0] - known_power(size, seeds)) < 1e-3,
+        "one experiment, trials=1, finds it or not: 0 or 1": exact
+        or fn(size, seeds, np.random.default_rng(3), 1) in (0, 1),
+        "the draws come from the rng that is given": len(set(few)) > 1 or exact,
         "the share of the experiments that find it": _near(found, known_power(size, seeds), 0.04),
     }
 
