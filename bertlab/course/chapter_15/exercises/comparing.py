@@ -298,8 +298,8 @@ def _share(fn, size, seeds) -> dict[str, Any]:
     exact = abs(few[0] - known_power(size, seeds)) < 1e-3  # by the formula, without any draws
     return {
         "the same rng gives the same share": bool(few == again),
-        "one experiment, trials=1, finds it or not: 0 or 1": exact
-        or fn(size, seeds, np.random.default_rng(3), 1) in (0, 1),
+        "of two experiments, trials=2, the share is 0, 0.5 or 1": exact
+        or fn(size, seeds, np.random.default_rng(3), 2) in (0, 0.5, 1),
         "the draws come from the rng that is given": len(set(few)) > 1 or exact,
         "the share of the experiments that find it": _near(found, known_power(size, seeds), 0.04),
     }
