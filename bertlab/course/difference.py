@@ -1,7 +1,7 @@
 """Where two outcomes differ first, and how to say so."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 Path = tuple[Any, ...]
-MOST_SHOWN = 10  # numbers of a tensor in a sentence
+MOST_SHOWN, LONG = 10, 200  # numbers of a tensor, and characters, in a sentence
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,8 @@ def difference(found: Any, right: Any) -> tuple[Path, Any, Any] | None:
     """Return where `found` differs first from `right`, and what stands there; None where they are the same."""
     if isinstance(right, Tensor):
         return _of_tensors(found, right)
+    if isinstance(found, Tensor | np.ndarray) and found.ndim and isinstance(right, tuple):
+        found = tuple(found)
     if isinstance(found, Tensor | np.ndarray | np.generic):
         found = found.tolist()
     if isinstance(right, list | tuple):
@@ -99,12 +101,13 @@ def _equal(found: Any, right: Any) -> bool:
 # In words
 
 
-def describe(apart: Difference, case: tuple, takes: Sequence[str], gives: Sequence[str]) -> str:
+def describe(apart: Difference, case: Mapping[str, Any], takes: Sequence[str], gives: Sequence[str]) -> str:
     """Say on which input a program differs first, what is expected there and what it gave.
 
-    `takes` and `gives` are the names of the program's arguments and of its results, if they are several.
+    `case` is that input by names; `takes` and `gives` are the names of the program's arguments and of its results, if
+    they are several.
     """
-    item, where = _named(apart.item, takes), _on(case, takes)
+    item, where = _named(apart.item, takes), _on(case)
     if item == "stops":
         stopped = str(apart.found or "on this input your code should stop")
         return f"{stopped} ({where.strip()})" if where and stopped.startswith("your code") else stopped
@@ -157,7 +160,13 @@ def _of_values(apart: Difference, item: str, gives: Sequence[str], where: str) -
         return f"{name}{at} lacks {missing}{where}; yours has {', '.join(map(repr, found)) or 'nothing'}."
     if isinstance(right, Tensor):
         return f"{name}{at} should be a tensor {tuple(right.shape)}{where}; yours is {_type(found)}: {_shown(found)}."
-    return f"{name}{at} should be {_shown(right)}{where}; yours is {_shown(found)}."
+    if isinstance(right, list | tuple) and isinstance(found, list | tuple) and len(repr(right)) >= LONG:
+        same = next((n for n, both in enumerate(zip(found, right, strict=False)) if difference(*both)), len(found))
+        name, found, right = f"{name}{at}, from its entry {same} on,", found[same:], right[same:]
+    shown, wanted = _shown(found), _shown(right)
+    if shown == wanted and isinstance(found, float):
+        shown, wanted = f"{found:.6g}", f"{right:.6g}"
+    return f"{name}{at} should be {wanted}{where}; yours is {shown}."
 
 
 def _type(thing: Any) -> str:
@@ -174,15 +183,14 @@ def _shown(thing: Any) -> str:
     text = repr(thing)
     if text.startswith("<"):  # of an object, with its address
         return _type(thing)
-    return text if len(text) < 200 else f"{text[:200]} ..."
+    return text if len(text) < LONG else f"{text[:LONG]} ..."
 
 
 def _plain(number: float) -> float:
     return round(number, 4) if isinstance(number, float) else number
 
 
-def _on(case: tuple, takes: Sequence[str]) -> str:
+def _on(case: Mapping[str, Any]) -> str:
     """The arguments of a case by their names in a few words, or nothing if they are many."""
-    names = [f"{name}=" for name in takes] if len(takes) == len(case) else [""] * len(case)
-    shown = ", ".join(name + _shown(arg) for name, arg in zip(names, case, strict=True))
-    return f" for {shown}" if case and len(shown) <= 200 else ""
+    shown = ", ".join(f"{name}={_shown(arg)}" for name, arg in case.items())
+    return f" for {shown}" if case and len(shown) <= LONG else ""

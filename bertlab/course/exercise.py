@@ -19,7 +19,7 @@ from torch import Tensor
 
 from bertlab.course.difference import Difference, describe, difference, first_difference
 from bertlab.course.mistake import Mistake
-from bertlab.course.observe import call, expect
+from bertlab.course.observe import call, expect, value
 from bertlab.course.stopped import why_it_stopped
 
 SEED = 2018  # of the random numbers that a program meets; who sets another one has seeded all of them
@@ -124,15 +124,27 @@ class Exercise:
         with _steady():
             case = self.cases(*beside)[found.case]
         reminds = self._reminder(mine, found)
-        return describe(found, case, self._takes, self.gives) + (f" Perhaps: {reminds}" if reminds else "")
+        named = dict(zip(self._names(len(case)), case, strict=True))
+        return describe(found, named, self._takes, self.gives) + (f" Perhaps: {reminds}" if reminds else "")
+
+    def _names(self, count: int) -> list[str]:
+        """The names of the `count` values of a case: arguments of the reference, or else of `observe`."""
+        if len(self._takes) == count or self.observe in (call, value):
+            return self._takes[:count]
+        own = inspect.signature(self.observe).parameters
+        if any(each.kind == each.VAR_POSITIONAL for each in own.values()):  # the rest is the same in all cases
+            return self._takes[-count:]
+        return [*own][len(self.references) :][:count]
 
     def _reminder(self, mine: Sequence[Observed], found: Difference) -> str:
         """The sentence of a slip that gives the same on the case where `mine` differs first, or fails there alike."""
         here, item = mine[found.case], found.item
-        levels: tuple[Callable[[Sequence[Observed]], bool], ...] = (
+        levels: list[Callable[[Sequence[Observed]], bool]] = [
             lambda other: first_difference([here], [other[found.case]]) is None,
             lambda other: item in other[found.case] and difference(here.get(item), other[found.case][item]) is None,
-        )
+        ]
+        if isinstance(found.right, bool) and item != "result":  # that a fact does not hold either says little
+            levels.pop()
         for agrees in levels:
             for sentence, other in self._known:
                 first = first_difference(other, self._right)

@@ -91,8 +91,11 @@ def module(cls: type[nn.Module], options: Sequence, runs: Mapping[str, Sequence]
             model.train(bool(mode))
             model.zero_grad()
             name = ("result" if method == "forward" else f"result of {method}") + mode
-            seen = call(model if method == "forward" else getattr(model, method), *args)
-            found |= {name: seen.pop("result"), "changed": found.get("changed", []) + seen.pop("changed")}
+            given = [dict(arg) if isinstance(arg, dict) else arg for arg in args]  # a batch may lose its labels
+            seen = call(model if method == "forward" else getattr(model, method), *given)
+            changed = [f"by {method}"] if seen["changed"] and method != "forward" else seen["changed"]
+            found |= {name: seen.pop("result"), "changed": [*dict.fromkeys(found.get("changed", []) + changed)]}
+            del seen["changed"]
             found |= {f"{what}{mode}": each for what, each in seen.items()}
     return found | {f"gradient of {name}": each.grad for name, each in sorted(parameters.items())}
 

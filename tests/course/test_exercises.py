@@ -131,6 +131,28 @@ def test_a_slip_that_only_resembles_is_a_guess_behind_what_differs():
         EXERCISES["check_text_score"](sometimes_the_mean)
 
 
+@pytest.mark.parametrize(
+    ("name", "change", "said"),
+    [
+        ("check_initialise", "normal_(module.weight, std=std) => uniform_(module.weight)", "for std=0.0200; yours"),
+        ("check_masked_weights", "torch.finfo(scores.dtype).min => scores.amin() - 9", "should be 0 for scores=.*e-0"),
+        ("check_split", "set(names[::every]) => set(names[::every]) - {names[-3]}", r"^train, from its entry \d+ on, "),
+        ("check_tokenizer", "self.vocabulary)] => self.vocabulary)].__iter__()", "return the ids as a list"),
+        (
+            "check_classifier",
+            'batch["labels"], ign => batch.pop("labels"), ign',
+            r"changed what it was given \(by loss\)",
+        ),
+    ],
+)
+def test_what_differs_is_said_so_that_it_can_be_seen(name, change, said):
+    exercise = EXERCISES[name]
+    old, _, new = change.partition(" => ")
+    assert old in exercise.source
+    with pytest.raises(Mistake, match=said):
+        exercise(*exercise.programs(exercise.source.replace(old, new), torch=torch))
+
+
 def test_a_mistake_is_shown_without_a_traceback():
     assert Mistake("one line")._render_traceback_() == ["Not yet: one line"]
 

@@ -16,7 +16,9 @@ def neighbours(words, position, window):
 def _words() -> list[tuple]:
     places = ((3, 2), (0, 2), (1, 3), (6, 3), (5, 2), (2, 10))
     repeated = "the dog saw the cat the".split()
-    return [("a b c d e f g".split(), *place) for place in places] + [(repeated, 0, 5), (repeated, 3, 1)]
+    return [("a b c d e f g".split(), *place) for place in places] + [
+        (repeated, *place) for place in ((0, 5), (3, 1), (5, 5))
+    ]
 
 
 LEFT, AFTER = "words[max(0, position - window) : position]", "words[position + 1 : position + 1 + window]"
@@ -65,9 +67,10 @@ def negative_sampling(seen, right, negatives):
 
 
 def _vectors() -> list[tuple]:
+    """Vectors of two sizes, and long ones: with these s is 0 or 1 to the last digit."""
     return [
-        tuple(random_tensor(*shape, seed=n) for n, shape in enumerate(((N, D), (N, D), (N, K, D))))
-        for N, K, D in ((4, 3, 6), (2, 5, 3))
+        tuple(scale * random_tensor(*shape, seed=n) for n, shape in enumerate(((N, D), (N, D), (N, K, D))))
+        for N, K, D, scale in ((4, 3, 6, 1.0), (2, 5, 3, 1.0), (3, 2, 4, 30.0))
     ]
 
 
@@ -91,6 +94,10 @@ check_negative_sampling = Exercise(
             "the minus of the negatives stands inside, ln s(-logit): in front of the logarithm it gives a loss without "
             "a lower bound.",
             f"+ {FALSE} => - F.logsigmoid(for_negatives).sum(-1)",
+        ),
+        (
+            "for a large logit 1 - s is 0, and its logarithm infinite: 1 - s(x) is s(-x), so take F.logsigmoid(-x).",
+            "F.logsigmoid(-for_negatives) => (1 - for_negatives.sigmoid()).log()",
         ),
         (
             "you sum the logits of the negatives: take ln s of each, then sum.",

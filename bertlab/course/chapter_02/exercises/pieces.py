@@ -191,7 +191,10 @@ PIECES = [*SPECIAL, *"my dog is hairy un ##aff ##able ##s . - , ( ) ! ~ $ ^ a b 
 
 def _text_to_ids(cls: type) -> dict[str, Any]:
     mine = cls({token: number for number, token in enumerate(PIECES)})
-    found = {f"ids of {text!r} ({rule})": mine.ids(text) for text, rule in SENTENCES.items()}
+    found: dict[str, Any] = {f"ids of {text!r} ({rule})": mine.ids(text) for text, rule in SENTENCES.items()}
+    expect(
+        all(isinstance(ids, list) for ids in found.values()), "return the ids as a list: later parts join and cut it."
+    )
     names = ("vocab_size", "pad_token_id", "cls_token_id", "sep_token_id", "mask_token_id")
     return found | {name: getattr(mine, name, None) for name in names}
 

@@ -18,7 +18,8 @@ def attend(query, key, value):
 
 def _vectors() -> list[tuple]:
     shapes = ((5, 16), (2, 3, 4, 6), (1, 2, 3, 9))  # one head alone, several, other widths
-    return [tuple(random_tensor(*shape, seed=seed) for seed in range(3)) for shape in shapes]
+    usual = [tuple(random_tensor(*shape, seed=seed) for seed in range(3)) for shape in shapes]
+    return [*usual, (90 * usual[0][0], *usual[0][1:])]  # scores that exp makes infinite
 
 
 TRANSPOSED = "the weights are transposed: row i holds what token i takes from each token."
@@ -63,6 +64,10 @@ check_attend = Exercise(
             "scores.softmax(-1) => scores.softmax(-1).detach()",
         ),
         ("each row of the weights must sum to one.", "scores.softmax(-1) => scores.exp()"),
+        (
+            "exp of a large score is infinite, and inf / inf is nan: softmax subtracts the largest score first.",
+            "scores.softmax(-1) => scores.exp() / scores.exp().sum(-1, keepdim=True)",
+        ),
         (
             f"it works for one head, (S, D), but stops where dimensions stand in front: {DOTS}.",
             "key.mT => key.transpose(0, 1)",

@@ -86,9 +86,9 @@ check_bert_model = Exercise(
 class _Parts(nn.Module):
     """One of each kind, with the decoder's matrix tied."""
 
-    def __init__(self) -> None:
+    def __init__(self, pad: int) -> None:
         super().__init__()
-        self.word = nn.Embedding(400, 64, padding_idx=3)
+        self.word = nn.Embedding(400, 64, padding_idx=pad)
         self.position = nn.Embedding(100, 64)
         self.dense = nn.Linear(64, 64)
         self.norm = nn.LayerNorm(64)
@@ -98,7 +98,7 @@ class _Parts(nn.Module):
 
 
 def _drawn(fn, *std: float) -> dict[str, Any]:
-    model = _Parts()
+    model = _Parts(3)
     fn(model, *std)
     wanted = std[0] if std else 0.02
     word, norm = model.word.weight.detach(), model.norm
@@ -112,8 +112,9 @@ def _drawn(fn, *std: float) -> dict[str, Any]:
     found["the row of [PAD] begins at 0"] = not bool(word[3].any())
     found["no other row begins at 0"] = bool(others.any(1).all())
     found["LayerNorm begins with weight 1 and bias 0"] = bool((norm.weight == 1).all()) and not bool(norm.bias.any())
-    again = _Parts()
+    again = _Parts(0)
     fn(again, *std)
+    found["the row of [PAD] begins at 0 if its number is 0"] = not bool(again.word.weight[0].any())
     found["each call draws anew"] = not torch.equal(again.dense.weight, model.dense.weight)
     return found
 
@@ -141,6 +142,10 @@ check_initialise = Exercise(
     observe=_drawn,
     kept=("initialise",),
     slips=[
+        (
+            "padding_idx is mostly 0, and `if padding_idx:` takes 0 for none: compare it with None.",
+            "module.padding_idx is not None => module.padding_idx",
+        ),
         ("biases begin at 0; PyTorch draws them.", "nn.init.zeros_(module.bias) => pass"),
         (LAST, "nn.init.zeros_(module.weight.data => (lambda x: x)(module.weight.data"),
         (LAST, "    for module in model.modules():  # last, as a tied decoder draws the same table once more\n => "),

@@ -24,7 +24,8 @@ def my_loss(logits, labels):
 def _asked() -> list[tuple]:
     logits, labels = random_tensor(3, 8, 12), torch.full((3, 8), IGNORED)
     labels[0, 1:6], labels[1, 2], labels[2, [0, 3]] = torch.tensor([4, 0, 7, 1, 3]), 5, torch.tensor([0, 9])
-    return [(logits, labels), (logits[1:2], labels[1:2]), (logits, torch.full_like(labels, IGNORED))]
+    one, none = (logits[1:2], labels[1:2]), (logits, torch.full_like(labels, IGNORED))
+    return [(logits, labels), one, none, (99 * logits, labels)]
 
 
 def _by_rows(logits, labels):
@@ -55,6 +56,10 @@ check_mlm_loss = Exercise(
         ),
         ("you ignore label 0, which is a word like any other; ignore -100.", "labels != -100 => labels > 0"),
         ("you took probabilities where log-probabilities belong: the loss is -log p.", "log_softmax => softmax"),
+        (
+            "a small probability becomes 0, and its logarithm infinite: log_softmax takes both steps at once.",
+            "logits[asked].log_softmax(-1) => logits[asked].softmax(-1).log()",
+        ),
         ("softmax is applied twice: cross_entropy wants raw logits.", "logits[asked] => logits[asked].softmax(-1)"),
         ("the sign is wrong: the loss is minus the log-probability.", "-right.sum() => right.sum()"),
         ("this is in bits; BERT's loss is in nats (natural logarithm).", "-right.sum() => -right.sum() / 0.69314718"),
@@ -126,7 +131,10 @@ check_mlm_head = Exercise(
         ),
         ("the decoder's bias is missing.", f"{HEAD} => {HEAD} - self.decoder.bias.detach()"),
         ("the decoder's bias is missing.", f"{HEAD} => self.norm(F.gelu(self.dense(states))) @ self.decoder.weight.T"),
-        ("give the logits: the softmax is the loss's business.", f"{HEAD} => {HEAD}.softmax(-1)"),
+        *(
+            ("give the logits: the softmax is the loss's business.", f"{HEAD} => {HEAD}.{softmax}(-1)")
+            for softmax in ("softmax", "log_softmax")
+        ),
         (
             "these are still states: the product with the word vectors is missing.",
             f"{HEAD} => self.norm(F.gelu(self.dense(states)))",

@@ -85,15 +85,15 @@ def _shares(chosen: Tensor, masked: Tensor, kept: Tensor) -> dict[str, bool]:
             abs(share - aim) < 0.045 for share, aim in zip(shares, (0.8, 0.1, 0.1), strict=True)
         ),
         "the split is the same in all rows": max(halves) < 0.95,
-        "what becomes of a token is drawn for each by itself": bool(_is_mixed(chosen, masked)),
+        "what becomes of a token is drawn for each by itself": _is_mixed(chosen, masked, 5, 0.4)
+        and _is_mixed(chosen.mT, masked.mT, 2, 0.1),
     }
 
 
-def _is_mixed(chosen: Tensor, masked: Tensor) -> Tensor:
-    """Whether rows with several chosen tokens mostly have one that became [MASK] and one that did not."""
-    several = chosen.sum(-1) >= 5
-    some = (masked & chosen).sum(-1)
-    return ((some > 0) & (some < chosen.sum(-1)))[several].double().mean() > 0.4
+def _is_mixed(chosen: Tensor, masked: Tensor, several: int, share: float) -> bool:
+    """Whether of the rows with `several` chosen tokens more than `share` have some that became [MASK], but not all."""
+    count, some = chosen.sum(-1), (masked & chosen).sum(-1)
+    return bool(((some > 0) & (some < count))[count >= several].double().mean() > share)
 
 
 def _choice(chosen: Tensor, ordinary: Tensor) -> dict[str, Any]:

@@ -93,6 +93,7 @@ def _made(make_pairs, negative=None) -> dict[str, Any]:
         "each pair is a negative with some seeds and true with others": set.union(*swapped) == everyone
         and not set.intersection(*swapped),
         "true pairs and negatives are mixed": not all(sorted(each) in (each, each[::-1]) for each in labels),
+        "the places of the negatives differ from seed to seed": len(set(map(tuple, labels))) > 1,
         "a negative is about as long as the true second text": sum(off) < 6 * len(off),
     }
 

@@ -106,6 +106,10 @@ check_adamw_step = Exercise(
         ("the weight decay is not multiplied by the learning rate.", "rate * decay => decay"),
         ("divide by the square root of v, not by v.", f"{ROOT} => scale = v / (1 - betas[1] ** step) + eps"),
         ("eps stands outside the root: sqrt(v) + eps.", f"{ROOT} => scale = (v / (1 - betas[1] ** step) + eps).sqrt()"),
+        (
+            "eps comes last, behind the correction: the root of v / (1 - beta2^step), then + eps.",
+            f"{ROOT} => scale = (v.sqrt() + eps) / (1 - betas[1] ** step) ** 0.5",
+        ),
         ("this step divides by nothing: m must be divided by the root of v.", f"{ROOT} => scale = torch.ones_like(v)"),
         (
             "m is not the running mean of the gradients, beta1 m + (1 - beta1) grad.",

@@ -203,6 +203,10 @@ check_classifier = Exercise(
     kept=("BertForSequenceClassification",),
     slips=[
         (
+            "a row whose label is -100 does not count: divide by the number of the other rows.",
+            "ignore_index=IGNORED) => ignore_index=IGNORED, reduction='sum') / len(batch['labels'])",
+        ),
+        (
             "this is the state of [CLS] itself: take the pooler's output.",
             f"_, pooled = {CALL} => pooled = {CALL}[0][:, 0]",
         ),
@@ -324,7 +328,12 @@ def smooth_loss(logits, labels, smoothing):
 
 def _smoothed() -> list[tuple]:
     logits, labels = 3 * random_tensor(5, 4), torch.tensor([0, 3, 1, 1, 2])
-    return [(logits, labels, 0.2), (logits[:2, :3], torch.tensor([2, 0]), 0.1), (logits, labels % 3, 0.0)]
+    return [
+        (logits, labels, 0.2),
+        (logits[:2, :3], torch.tensor([2, 0]), 0.1),
+        (logits, labels % 3, 0.0),
+        (40 * logits, labels, 0.2),
+    ]
 
 
 TARGET = "F.one_hot(labels, classes) * (1 - smoothing) + smoothing / classes"
@@ -351,6 +360,10 @@ check_smooth_loss = Exercise(
         ("the mean is over the texts alone: sum over the classes.", ".sum(-1).mean() => .mean()"),
         ("these are logits: take log_softmax first.", "logits.log_softmax(-1) => logits"),
         ("these are probabilities: take their logarithm (log_softmax).", "log_softmax => softmax"),
+        (
+            "a small probability becomes 0, and its logarithm infinite: log_softmax takes both steps at once.",
+            "logits.log_softmax(-1) => logits.softmax(-1).log()",
+        ),
         ("the sign: a loss is minus the logarithm.", "return - => return "),
         (
             "no gradient passes the loss: no detach, item or no_grad.",
@@ -380,7 +393,7 @@ check_expected_best = Exercise(
         ([0.7, 0.5, 0.9, 0.6], 3),
         ([0.4, 0.3, 0.8], 1),
         ([0.6, 0.4, 0.6], 3),
-        ([0.7, 0.5, 0.9, 0.6], 500),
+        ([0.7, 0.5, 0.9, 0.6], 8),
     ],
     right="Right: from the mean, for one run, towards the maximum, for many.",
     observe=value,

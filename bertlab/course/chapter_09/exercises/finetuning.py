@@ -80,6 +80,10 @@ check_finetune = Exercise(
             "the first step has no rate at all: progress is (step + 0.5) / steps, as in chapter 08.",
             "(step + 0.5) / steps => step / steps",
         ),
+        (
+            "the last step has no rate at all: progress is (step + 0.5) / steps, as in chapter 08.",
+            "(step + 0.5) / steps => (step + 1) / steps",
+        ),
         ("`warmup` is not used: it is the second argument of rate_share.", "/ steps, warmup) => / steps, 0.1)"),
         ("`rate` is not used: each step has share * rate * rate_share(...).", "share * rate * => share * 1e-3 *"),
         (

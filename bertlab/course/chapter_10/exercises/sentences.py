@@ -98,6 +98,15 @@ check_in_batch_loss = Exercise(
             "F.normalize(second, dim=-1) => F.normalize(second, dim=-1).detach()",
         ),
         (
+            "each first text looks for its partner, and that is all: no mean with the loss of the other direction.",
+            f"{LOSS} => ({LOSS} + {LOSS.replace('(logits,', '(logits.T,')}) / 2",
+        ),
+        (
+            "vectors must have length 1: F.normalize both sides, over the features (dim=-1).",
+            "F.normalize(first, dim=-1) => F.normalize(first, dim=0)",
+            "F.normalize(second, dim=-1) => F.normalize(second, dim=0)",
+        ),
+        (
             "the first texts learn too: both sides go through the same encoder, no detach on either.",
             "F.normalize(first, dim=-1) => F.normalize(first, dim=-1).detach()",
         ),

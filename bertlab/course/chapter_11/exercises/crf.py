@@ -93,7 +93,10 @@ check_log_partition = Exercise(
             "you sum over the labels that come next; sum over those before (dim 1 of B, N, N).",
             f"{LONGER} => (total[:, :, None] + steps).logsumexp(2)",
         ),
-        ("padding is counted: keep the total where the mask is False.", f"{WHERE} => longer"),
+        *(
+            ("padding is counted: keep the total where the mask is False.", f"{WHERE} => {total}")
+            for total in ("longer", "longer * mask[:, word, None]")
+        ),
         (START, "start + logits => logits"),
         (END, "(total + end) => total"),
         (TURNED, "+ steps) => + steps.T)"),
@@ -195,7 +198,7 @@ def _of_words(fn, logits, mask, *scores) -> dict[str, Any]:
     found = value(fn, logits, mask, *scores)
     result = found["result"]
     expect(isinstance(result, Tensor) and result.shape == logits.shape, f"return {tuple(logits.shape)}: B, W, N.")
-    return found | {"result": result[mask]}
+    return found | {"result": result[mask], "the logits that were given need no gradient": not logits.requires_grad}
 
 
 def _best_alone(logits, mask, *scores):
@@ -226,6 +229,10 @@ check_marginals = Exercise(
         (
             "padding is counted: it may not change the words before it.",
             "partition(logits, mask, => partition(logits, torch.ones_like(mask),",
+        ),
+        (
+            "work on a copy: the logits that you were given need a gradient from now on.",
+            "logits.detach().requires_grad_() => logits.requires_grad_()",
         ),
         ("only the words before are counted: what comes behind a word matters too.", _prefixes),
         (START, "mask, start, steps, end).sum => mask, 0 * start, steps, end).sum"),

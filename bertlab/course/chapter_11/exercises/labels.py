@@ -285,6 +285,7 @@ check_may_follow = Exercise(
         ("B-creative-work", "I-creative-work"),
         ("B-creative-work", "I-creative-team"),
         ("B-art-work", "I-creative-work"),
+        ("B-carpet", "I-pet"),
     ],
     right="Right: only I- is choosy, and it wants its own kind before it.",
     observe=lambda fn, before, after: {"result": bool(fn(before, after))},

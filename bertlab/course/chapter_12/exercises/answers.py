@@ -134,7 +134,12 @@ check_question_answering = Exercise(
         ),
         (
             "padding can be no answer, but its logits stay in the softmax, as in the released code.",
-            'token_type_ids"]) => token_type_ids"]); start = start.masked_fill(batch["attention_mask"] == 0, -1e4)',
+            'token_type_ids"]) => token_type_ids"]); '
+            'start, end = (x.masked_fill(batch["attention_mask"] == 0, -1e4) for x in (start, end))',
+        ),
+        (
+            "view fills (B, 2, S) in the order of memory, which mixes start and end: take the columns, unbind(-1).",
+            f"{TWO} => return self.qa_outputs(hidden).view(len(hidden), 2, -1).unbind(1)",
         ),
         (
             "the new layer starts as PyTorch draws it: nn.init.normal_ with BERT's config.initializer_range (0.02).",
@@ -233,7 +238,7 @@ def _scores() -> list[tuple]:
         ([-3.0], [(-5.0, "a kite")], 1.0),
         ([5.0, 4.5], [(6.0, "b"), (4.0, "c")], -2.0),
         ([5.0], [(6.0, "b")], 2.0),
-        ([1.0, 1.0], [(6.0, "b"), (4.0, "c")], 0.0),
+        ([1.0, 1.0], [(6.0, "b"), (4.0, "c d")], 0.0),
     ]
 
 

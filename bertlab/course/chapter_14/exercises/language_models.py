@@ -138,6 +138,11 @@ check_gpt = Exercise(
             'batch["input_ids"].masked_fill(batch["attention_mask"] == 0, IGNORED) => batch["input_ids"]',
         ),
         (
+            "you average over rows first: each token asked for counts alike, in a short text and in a long one.",
+            "F.cross_entropy(logits[:, :-1].flatten(0, 1), following.flatten(), ignore_index=IGNORED) => "
+            "sum(F.cross_entropy(*row, ignore_index=IGNORED) for row in zip(logits[:, :-1], following)) / len(logits)",
+        ),
+        (
             "this is the sum: return the mean over the tokens asked for.",
             "ignore_index=IGNORED => ignore_index=IGNORED, reduction='sum'",
         ),

@@ -31,6 +31,8 @@ def _runs(fn, settings, seeds) -> dict[str, Any]:
     found = fn(train, measure, given, seeds)
     expect(bool(calls), "train a model for each setting and seed: call train(setting, seed).")
     expect(isinstance(found, Mapping), "return a dictionary with the names of `settings`.")
+    arrays = all(isinstance(rows, np.ndarray | Tensor) for rows in found.values())
+    expect(arrays, "the scores of a setting are an array (S, N): np.stack makes it of the list of its rows.")
     drawn = [sorted({seed for each, seed in calls if each == setting}) for setting in settings.values()]
     return {
         "train gets the values of `settings`": {setting for setting, _ in calls} == set(settings.values()),
@@ -293,9 +295,12 @@ def _share(fn, size, seeds) -> dict[str, Any]:
     found = fn(size, seeds, np.random.default_rng(3), 4000)
     expect(found is not None and np.ndim(found) == 0 and 0 <= found <= 1, "return one number, a share.")
     few, again = ([fn(size, seeds, np.random.default_rng(seed), 200) for seed in range(8)] for _ in range(2))
+    exact = abs(few[0] - known_power(size, seeds)) < 1e-3  # by the formula, without any draws
     return {
         "the same rng gives the same share": bool(few == again),
-        "the draws come from the rng that is given": len(set(few)) > 1 or abs(few[0] - known_power(size, seeds)) < 1e-3,
+        "of two experiments, trials=2, the share is 0, 0.5 or 1": exact
+        or fn(size, seeds, np.random.default_rng(3), 2) in (0, 0.5, 1),
+        "the draws come from the rng that is given": len(set(few)) > 1 or exact,
         "the share of the experiments that find it": _near(found, known_power(size, seeds), 0.04),
     }
 
@@ -328,6 +333,7 @@ check_power = Exercise(
             "axis=1) => axis=1, alternative='greater')",
         ),
         ("draw from the rng that you are given.", "= rng.normal => = np.random.default_rng().normal"),
+        ("use the `trials` that are given: so many experiments.", "(trials, seeds) => (4000, seeds)"),
     ],
     spared={"pvalue <= 0.05": "no p is exactly 0.05"},
 )

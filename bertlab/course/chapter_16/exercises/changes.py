@@ -51,6 +51,11 @@ check_soft_loss = Exercise(
             "(log_q - log_p) => -log_p",
         ),
         (
+            "the logits are divided by the temperature, before the softmax.",
+            "(student / temperature).log_softmax(-1) => student.log_softmax(-1) / temperature",
+            "(teacher / temperature).log_softmax(-1) => teacher.log_softmax(-1) / temperature",
+        ),
+        (
             "this teaches the teacher's first choice alone.",
             f"{DIVERGENCE} => F.cross_entropy(student, teacher.argmax(-1))",
         ),
@@ -125,6 +130,11 @@ check_rotate = Exercise(
         (
             "the angle of pair d at position p is p * 10000 ** (-2d / D): the exponent has a minus.",
             "10000 ** - => 10000 ** +",
+        ),
+        (
+            "the second half uses the first one as it was, before the turn.",
+            "second * angles.cos() + first * angles.sin() => "
+            "second * angles.cos() + (first * angles.cos() - second * angles.sin()) * angles.sin()",
         ),
     ],
 )

@@ -63,6 +63,14 @@ check_accumulated_step = Exercise(
     kept=("accumulated_step",),
     slips=[
         (MEANS, '.flatten(), reduction="sum") / words => .flatten()) / 2'),
+        *(
+            (
+                MEANS,
+                f'.flatten(), reduction="sum") / words => .flatten()){by}',
+                f'"], reduction="sum") / pairs => "]){by}',
+            )
+            for by in (" / 2", ' * len(part["labels"]) / 4')
+        ),
         (
             "the parts' means were added: that is too much by about the number of parts.",
             '.flatten(), reduction="sum") / words => .flatten())',

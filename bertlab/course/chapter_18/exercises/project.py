@@ -79,7 +79,7 @@ def _texts() -> list[tuple]:
     test = [
         "five four three two one", "zero tone six ten fourteen", "Zero, one TWO: three four!", "one two three",
         "zero three four five", "one two three zero four", "seven red green blue", "One two three four five.",
-        "six two three four five six", "none two three fourteen", "one six ten four",
+        "six two three four five six", "none two three fourteen", "one six ten four", "red green",
     ]  # fmt: skip
     return [(train, test, 4), (["a b"], ["a b c", "b a", "c", "a b c"], 2)]
 
@@ -101,6 +101,10 @@ check_shared_runs = Exercise(
         (
             "capitals and punctuation count for you: take words in small letters.",
             're.findall(r"\\w+", text.lower()) => text.lower().split()',
+        ),
+        (
+            "a text of fewer than n words has no run: yours takes it whole.",
+            "range(len(words) - n + 1) => range(max(1, len(words) - n + 1))",
         ),
         (
             "a slice at the end of a text has fewer than n words: leave it out.",
@@ -348,6 +352,9 @@ def _ends(fn) -> dict[str, Any]:
         "the interval has a width": high - low > 1e-9,
         "the lower end": int(round((low - ends[0]) / 0.024)),
         "the upper end": int(round((high - ends[1]) / 0.024)),
+        "of two documents, with 0 of 2 and 6 of 6 right, the interval goes from 0 to 1": bool(
+            np.allclose(fn(np.array([0, 6]), np.array([2, 6]), np.random.default_rng(0)), (0, 1))
+        ),
         "the interval is as wide as that of documents": bool(abs((high - low) / (ends[1] - ends[0]) - 1) < 0.12),
     }
 
