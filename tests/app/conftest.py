@@ -9,14 +9,37 @@ from benchmarks.explorer.browser import explorer
 
 
 @pytest.fixture(scope="session", autouse=True)
-def packages_read_once():
-    """For every new page Streamlit's AppTest reads the metadata of all installed packages, longer than most pages take
-    to run: a server does so once."""
+def pages_run_sooner():
+    """What takes long beside a page and is no part of it.
+
+    For every new page AppTest reads the metadata of all installed packages, which a server does once, and it looks for
+    the end of the page a thousand times a second. Altair validates each part of a chart and then the whole: the whole
+    is enough. Models are kept, as a server keeps those of a few visitors.
+    """
+    from altair.utils import schemapi
     from streamlit.components.v2 import manifest_scanner
+    from streamlit.testing.v1 import local_script_runner
+
+    from app.shared.model import models
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        patch.setattr(local_script_runner, "require_widgets_deltas", ended(local_script_runner.require_widgets_deltas))
+        patch.setattr(schemapi, "DEBUG_MODE", False)
+        for kept in (models._open, models._control):
+            patch.setattr(kept._info, "max_entries", 40)
         yield
+
+
+def ended(late):
+    """Wait for the thread of a page; `late` raises if it goes on."""
+
+    def wait(runner, timeout):
+        runner._script_thread.join(timeout)
+        if runner._script_thread.is_alive():
+            late(runner, 0)
+
+    return wait
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +52,8 @@ def main_module_again(monkeypatch):
 def few_points(request, monkeypatch):
     """Attributions are most of a page's work, and few tests read their figures: those ask for `every_point`."""
     if "every_point" not in request.fixturenames:
-        monkeypatch.setattr("bertlab.explain.attribution.STEPS", 16)
+        monkeypatch.setattr("bertlab.explain.attribution.FEW", 2)
+        monkeypatch.setattr("bertlab.explain.attribution.STEPS", 4)
 
 
 @pytest.fixture
