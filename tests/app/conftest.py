@@ -26,8 +26,7 @@ def pages_run_sooner():
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
         patch.setattr(local_script_runner, "require_widgets_deltas", ended(local_script_runner.require_widgets_deltas))
         patch.setattr(schemapi, "DEBUG_MODE", False)
-        for kept in (models._open, models._control):
-            patch.setattr(kept._info, "max_entries", 40)
+        patch.setattr(models._open._info, "max_entries", 2 * models.KEPT_MODELS)
         yield
 
 

@@ -9,7 +9,7 @@ DEEDS = {  # page: what is opened, and what is pressed there
     "attention": ("", lambda tab: tab.get_by_label("layer 2, head 3").first),
     "meaning": (
         "?model=storyworld-tiny&meaning_set=my+own+lines",
-        lambda tab: tab.get_by_role("radio", name="subjects"),
+        lambda tab: tab.get_by_role("radio", name="topics"),
     ),
     "tasks": (
         "?model=storyworld-tiny&tasks_tab=Names&text=Rex+met+Ruth.",
@@ -54,7 +54,7 @@ def test_one_press_is_one_entry_and_back_undoes_it(tab, server, page):
 
 
 def test_back_from_another_page_brings_text_and_mask(tab, server):
-    show(tab, server, "play", "?model=storyworld-tiny&text=my+dog+is+hairy.&mask=2")
+    show(tab, server, "play", "?text=my+dog+is+hairy.&mask=2")
     before, entries = tab.url, tab.evaluate("history.length")
     tab.get_by_role("link", name="Attention", exact=True).click()
     tab.locator(".matrix").wait_for()
