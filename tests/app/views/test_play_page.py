@@ -5,7 +5,6 @@ import math
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-import torch
 from pages import TINY, boxes, cells, fine, opened, run, said
 
 from app.explore import FIRST, PAGES
@@ -20,7 +19,6 @@ from bertlab import BertForPreTraining, Tokenizer
 from bertlab.draw.percent import percent
 from bertlab.explain.text import encode
 from bertlab.explain.words.fill import Fill
-from bertlab.explain.words.from_left import fill_from_left
 from bertlab.explain.words.guess import guess_words
 from bertlab.explain.words.surprisal import pseudo_log_likelihood, sweep
 from tests.alike import assert_alike
@@ -378,17 +376,6 @@ def test_from_the_left_both_versions_are_the_same_and_for_bert_they_are_not():
     ]
     assert_alike(parts[0], parts[1])
     assert parts[2] != parts[3]
-
-
-@torch.inference_mode()
-def test_what_follows_changes_nothing_even_if_the_model_gets_it():
-    model, tok = (kind.from_pretrained(READER) for kind in (BertForPreTraining, Tokenizer))
-    logits = [model(**tok([text])).prediction_logits[0] for text in (TIRED, WIDE)]
-    at = fill_from_left(model, tok, TIRED).position
-    torch.testing.assert_close(logits[0][:at], logits[1][:at])
-    assert not torch.allclose(logits[0][at + 3], logits[1][at + 3], atol=1e-2)
-    alone = fill_from_left(model, tok, TIRED, k=1)
-    assert alone.probabilities[0] == pytest.approx(float(logits[0][at - 1].softmax(-1).max()), abs=1e-5)
 
 
 def test_where_the_left_differs_the_left_to_right_model_changes_too():

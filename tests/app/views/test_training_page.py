@@ -142,22 +142,6 @@ def test_a_run_before_its_first_figures(under_way):
     assert fine(app) and "No figures yet" in said(app) and not app.select_slider(key="step").disabled
 
 
-@pytest.mark.parametrize(
-    ("content", "named"),
-    [
-        ("step,mlm_loss\n1,2\n2,nan\n", "line 3, column mlm_loss"),
-        ("step,mlm_loss\n1,1e308\n", "line 2, column mlm_loss"),
-        ("step\n1\n2\n", "no column is a loss"),
-        ("loss\n1\n", "no column step"),
-    ],
-)
-def test_figures_that_no_training_has_are_named_with_their_file(content, named, under_way):
-    (under_way / "metrics.csv").write_text(content)
-    app = opened(run=str(under_way))
-    (box,) = [error.value.replace("\\", "") for error in app.error]
-    assert "metrics.csv" in box and named in box and "failed" not in box
-
-
 def test_damage_is_told_in_a_box(under_way):
     with (under_way / "metrics.csv").open("a") as file:
         file.write("125,oops\n")

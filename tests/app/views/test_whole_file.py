@@ -139,13 +139,11 @@ def test_words_with_labels_and_questions_are_known_by_their_form(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.csv", b"text,label\na\0b,good\n", "a.csv: holds NUL characters"),
         ("a.csv", "text,label\nsch\xf6n,good\n".encode("latin-1"), "not UTF-8 at byte 14"),
         ("a.csv", b"", "there are no rows"),
         ("a.json", b'{"paragraphs": 1', "no SQuAD file"),
         ("a.json", b'{"data": [{"paragraphs": 7}]}', 'article 1: "paragraphs" is missing'),
         ("a.conll", b"one\ntwo O\n", "a.conll, line 2: 2 columns"),
-        ("a.jsonl", b'[1, 2]\n{"text": "a"}\n{}\n', "a.jsonl, line 1: JSON, but no object"),
     ],
 )
 def test_what_cannot_be_read_is_said_without_flags_or_paths(name, content, message):
