@@ -9,14 +9,36 @@ from benchmarks.explorer.browser import explorer
 
 
 @pytest.fixture(scope="session", autouse=True)
-def packages_read_once():
-    """For every new page Streamlit's AppTest reads the metadata of all installed packages, longer than most pages take
-    to run: a server does so once."""
+def pages_run_sooner():
+    """What takes long beside a page and is no part of it.
+
+    For every new page AppTest reads the metadata of all installed packages, which a server does once, and it looks for
+    the end of the page a thousand times a second. Altair validates each part of a chart and then the whole: the whole
+    is enough. More models are kept than by a server, as tests shuffle them.
+    """
+    from altair.utils import schemapi
     from streamlit.components.v2 import manifest_scanner
+    from streamlit.testing.v1 import local_script_runner
+
+    from app.shared.model import models
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        patch.setattr(local_script_runner, "require_widgets_deltas", ended(local_script_runner.require_widgets_deltas))
+        patch.setattr(schemapi, "DEBUG_MODE", False)
+        patch.setattr(models._open._info, "max_entries", models.KEPT_MODELS + 4)  # 90 MB each
         yield
+
+
+def ended(late):
+    """Wait for the thread of a page; `late` raises if it goes on."""
+
+    def wait(runner, timeout):
+        runner._script_thread.join(timeout)
+        if runner._script_thread.is_alive():
+            late(runner, 0)
+
+    return wait
 
 
 @pytest.fixture(autouse=True)
@@ -29,12 +51,21 @@ def main_module_again(monkeypatch):
 def few_points(request, monkeypatch):
     """Attributions are most of a page's work, and few tests read their figures: those ask for `every_point`."""
     if "every_point" not in request.fixturenames:
-        monkeypatch.setattr("bertlab.explain.attribution.STEPS", 16)
+        monkeypatch.setattr("bertlab.explain.attribution.FEW", 2)
+        monkeypatch.setattr("bertlab.explain.attribution.STEPS", 4)
 
 
 @pytest.fixture
-def every_point():
-    """Attributions as accurate as a reader gets them."""
+def every_point(monkeypatch):
+    """Attributions as accurate as a reader gets them, and none that another test has left."""
+    from app.shared.page import progress
+
+    def own_key(*asked):
+        name, *others = work_key(*asked)
+        return f"every point of {name}", *others
+
+    work_key = progress.work_key
+    monkeypatch.setattr(progress, "work_key", own_key)
 
 
 @pytest.fixture(scope="session")

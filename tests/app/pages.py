@@ -24,7 +24,6 @@ ODD = {
     "very long": "word " * 2_000 + "[MASK]",
     "one long word": "w" * 50_000,
 }
-PLAIN = ["html", "controls", "chinese", "one word", "very long"]  # half of them, for one page more
 MARKED = ["html", "right to left", "emoji", "only marks", "very long"]  # for pages that mark letters of a text
 
 
@@ -41,8 +40,10 @@ def opened(page: str = FIRST, ask: bool = False, **link) -> AppTest:
 
 
 def one_of_each(links: Iterable[tuple[str, dict]]) -> list[tuple[str, dict]]:
-    """The links, but one alone of those that differ in what was typed and in nothing that is chosen."""
+    """The links, but one alone of those that differ in what was typed or in the number of a head, and in nothing else
+    that is chosen."""
     typed = {"text", "other", "pair", "question", "passage", "next_text", "next_pair", "film_text", "film_pair"}
+    typed |= {"head", "off", "film_head"}
     found: dict = {}
     for page, link in links:
         kind = page, *sorted((key, "" if key in typed else str(value)) for key, value in link.items())

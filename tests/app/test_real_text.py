@@ -51,15 +51,6 @@ def test_gaps_have_words_of_the_vocabulary_as_answers():
         assert len(set(answers)) == len(answers) and all(answer in vocabulary for answer in answers), row
 
 
-def test_labels_are_balanced_and_names_as_typed():
-    labels = [row["label"] for row in real_text.rows("opinions.csv")]
-    assert labels.count("positive") == labels.count("negative") == 10
-    names = [
-        text[name.start : name.stop] for text, found in real_text.sentences(TEXTS / "names.conll") for name in found
-    ]
-    assert len(names) == 52 and {"Angela Merkel", "Stade de France", "leeds", "Inês"} <= set(names)
-
-
 def test_answers_stand_in_their_passages_as_whole_words():
     examples = list(read_squad(TEXTS / "questions.json"))
     assert sum(example.is_impossible for example in examples) == 6

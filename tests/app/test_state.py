@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import altair as alt
 import pandas as pd
 import pytest
-from pages import APP, opened
+from pages import APP, TINY, opened
 
 from app.shared.page import exports, layout, markdown
 
@@ -41,31 +41,32 @@ def test_every_sign_of_markdown_is_escaped(text):
 
 
 def test_the_link_holds_every_choice_of_a_field():
-    app = opened("attention", attention_tab="Switch heads off", off=["1-2", "3-4"])
+    app = opened("attention", model=TINY, attention_tab="Switch heads off", off=["1-2", "3-4"])
     assert not app.exception
     link = next(code.value for code in app.code if code.value.startswith("http"))
     assert "off=1-2" in link and "off=3-4" in link
 
 
 def test_an_emptied_text_is_empty_when_the_link_is_opened():
-    app = opened("attention")
+    app = opened("attention", model=TINY)
     app.text_area(key="text").set_value("").run()
     assert app.query_params["text"] in ("", [""])
-    assert opened("attention", text="").text_area(key="text").value == ""
+    assert opened("attention", model=TINY, text="").text_area(key="text").value == ""
 
 
 def test_what_a_link_says_of_places_goes_with_its_text():
-    app = opened(text="my dog is hairy", mask="2")
+    app = opened(model=TINY, text="my dog is hairy", mask="2")
     assert app.query_params["mask"] in ("2", ["2"])
     app.text_input(key="text").set_value("penguins are birds").run()
     assert "mask" not in app.query_params
 
 
 def test_an_example_can_be_pressed_again():
-    app = opened("attention")
+    app = opened("attention", model=TINY)
     for _ in range(2):
         app.pills(key="example_choice").set_value("a pair").run()
         assert app.text_area(key="text").value.startswith("the man went to the")
+        assert app.text_area(key="pair").value
         app.text_area(key="text").set_value("something else").run()
 
 
@@ -105,6 +106,6 @@ def test_every_link_of_a_page_holds_what_is_chosen(folders):
 
 def test_a_text_too_long_for_a_link_is_named_once():
     """Fields are called "Your text" and "Second text (optional)"; the panel says "your" of all that a link lacks."""
-    app = opened("attention", text="dog " * 3000, pair="cat " * 3000)
+    app = opened("attention", model=TINY, text="dog " * 3000, pair="cat " * 3000)
     (warning,) = {box.value for box in app.main.warning if "This link does not contain" in box.value}
     assert "does not contain your text and your second text" in warning.replace("\\", "")

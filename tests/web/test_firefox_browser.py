@@ -21,7 +21,10 @@ def firefox(tmp_path):
         yield window
 
 
-@pytest.mark.parametrize(("kernel", "name"), [("product.wasm", OURS[0]), (None, OURS[-1])], ids=["simd", "plain"])
+PLAIN = pytest.param(None, OURS[-1], id="plain", marks=pytest.mark.nightly)
+
+
+@pytest.mark.parametrize(("kernel", "name"), [pytest.param("product.wasm", OURS[0], id="simd"), PLAIN])
 def test_texts_get_the_answers_of_bertlab_in_firefox(firefox, site, kernel, name):
     firefox.goto(f"{site}/live/js/model.js")  # as text: an empty page of the site
     assert firefox.evaluate(OPEN, [name, kernel, 16]) is (kernel is None)

@@ -75,7 +75,7 @@ def test_you_guess_then_bert_does(tab, site):
 
 def test_stored_answers_are_those_of_the_page_itself(tab, live_site, site):
     stored = json.loads((live_site / "live" / "stored.json").read_text(encoding="utf-8"))
-    for text, answer in list(stored["answers"].items())[:3]:
+    for text, answer in list(stored["answers"].items())[:2]:
         show(tab, site, "?text=" + text.replace(" ", "+"))
         answered(tab)
         assert guesses(tab) == [token for token, _ in answer["fills"][0]["known"][: len(guesses(tab))]]
@@ -257,29 +257,28 @@ def config_with(**changes):
     return change
 
 
-@pytest.mark.parametrize(
-    ("damage", "line"),
-    [
-        (without("config.json"), "This is no folder of a BERT: it has no config.json."),
-        (without("model.safetensors"), "This is no folder of a BERT: it has no model.safetensors."),
-        (config_with(model_type="<b>gpt2</b>"), "This is no BERT: config.json says model_type <b>gpt2</b>."),
-        (config_with(num_hidden_layers=9), "This is no BERT: model.safetensors has no bert.encoder.layer."),
-        (lambda folder: (folder / "config.json").write_text("{"), "config.json is no JSON."),
-        (lambda folder: (folder / "model.safetensors").write_bytes(b"PK\3\4" * 9), "model.safetensors cannot be read"),
-        (lambda folder: (folder / "vocab.txt").write_text("a\nb\n"), "vocab.txt has no [PAD]"),
-    ],
-)
-def test_a_folder_that_is_no_bert_gets_one_line(tab, site, own, damage, line):
-    damage(own)
+DAMAGES = [
+    (without("config.json"), "This is no folder of a BERT: it has no config.json."),
+    (without("model.safetensors"), "This is no folder of a BERT: it has no model.safetensors."),
+    (config_with(model_type="<b>gpt2</b>"), "This is no BERT: config.json says model_type <b>gpt2</b>."),
+    (config_with(num_hidden_layers=9), "This is no BERT: model.safetensors has no bert.encoder.layer."),
+    (lambda folder: (folder / "config.json").write_text("{"), "config.json is no JSON."),
+    (lambda folder: (folder / "model.safetensors").write_bytes(b"PK\3\4" * 9), "model.safetensors cannot be read"),
+    (lambda folder: (folder / "vocab.txt").write_text("a\nb\n"), "vocab.txt has no [PAD]"),
+]
+
+
+def test_a_folder_that_is_no_bert_gets_one_line(tab, site, own, tmp_path):
     show(tab, site, "?text=My+niece+is+afraid+[MASK]+spiders.")
-    tab.set_input_files("#folder", own)
-    tab.locator("#problem", has_text=line).wait_for()
-    assert "\n" not in tab.locator("#problem").text_content() and tab.broken == []
+    for number, (damage, line) in enumerate(DAMAGES):
+        broken = shutil.copytree(own, tmp_path / str(number))
+        damage(broken)
+        tab.set_input_files("#folder", broken)
+        tab.locator("#problem", has_text=line).wait_for()
+        assert "\n" not in tab.locator("#problem").text_content() and tab.broken == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_fits_a_phone(new_tab, site, scheme):
-    tab = new_tab(color_scheme=scheme)
+def test_it_fits_a_phone(tab, site):
     tab.set_viewport_size({"width": 390, "height": 844})
     show(
         tab, site, f"?text={'Donaudampfschifffahrtsgesellschaft' * 4}+[MASK]&swap=0:{'x' * 60}&layers=1&off=1-1&lang=zh"

@@ -7,13 +7,19 @@ pytestmark = pytest.mark.browser
 CHIPS = "[data-testid=stButtonGroup] button"
 DEEDS = {  # page: what is opened, and what is pressed there
     "attention": ("", lambda tab: tab.get_by_label("layer 2, head 3").first),
-    "meaning": ("?meaning_set=my+own+lines", lambda tab: tab.get_by_role("radio", name="subjects")),
+    "meaning": (
+        "?model=storyworld-tiny&meaning_set=my+own+lines",
+        lambda tab: tab.get_by_role("radio", name="topics"),
+    ),
     "tasks": (
         "?model=storyworld-tiny&tasks_tab=Names&text=Rex+met+Ruth.",
         lambda tab: tab.locator(CHIPS, has_text="met").last,
     ),
     "training": ("?run=storyworld-tiny", lambda tab: tab.get_by_role("tab", name="A gap fills")),
-    "play": ("?text=my+dog+is+hairy.&mask=4", lambda tab: tab.locator(CHIPS, has_text="dog").last),
+    "play": (
+        "?model=storyworld-tiny&text=my+dog+is+hairy.&mask=4",
+        lambda tab: tab.locator(CHIPS, has_text="dog").last,
+    ),
 }
 
 

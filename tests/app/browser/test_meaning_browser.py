@@ -6,7 +6,7 @@ from browsing import settle, show, unharmed
 pytestmark = pytest.mark.browser
 
 
-def test_point_at_a_text_and_click_it(tab, server):
+def test_point_at_a_text_click_it_and_move_the_layer(tab, server):
     show(tab, server, "meaning", "?model=storyworld-tiny")
     points = tab.locator("[data-testid=stVegaLiteChart]").first.locator(".mark-symbol.role-mark path")
     points.last.hover()  # drawn last, so no other lies on it
@@ -22,4 +22,8 @@ def test_point_at_a_text_and_click_it(tab, server):
     link = tab.url.partition("?")[2]
     show(tab, server, "meaning", f"?{link}")
     assert tab.locator("blockquote").inner_text() == quoted
+    slider = tab.get_by_role("slider").last  # of the layer
+    slider.focus()
+    slider.press("Home")
+    tab.get_by_text("All points coincide").first.wait_for()
     unharmed(tab)

@@ -10,11 +10,13 @@ STORY = "?model=english-sentiment&text=The+film+was+good.&two=true&other=The+fil
 def test_keys_step_through_the_pages_without_a_header(tab, server):
     show(tab, server, "play")
     head = tab.locator("[data-testid=stTopNav]")
-    size = tab.get_by_role("heading", level=1).bounding_box()["height"]
+    size, type_size = tab.get_by_role("heading", level=1).bounding_box()["height"], chart_type(tab)
     assert head.is_visible()
     tab.locator(".st-key-present label").click()
     head.wait_for(state="hidden")
     assert "present=true" in tab.url and tab.get_by_role("heading", level=1).bounding_box()["height"] > 1.2 * size
+    settle(tab)
+    assert chart_type(tab) > 1.2 * type_size
     tab.locator("body").press("PageDown")
     tab.get_by_role("heading", name="Attention", exact=True).wait_for()
     settle(tab)
@@ -26,6 +28,15 @@ def test_keys_step_through_the_pages_without_a_header(tab, server):
     unharmed(tab)
 
 
+def chart_type(tab) -> float:
+    """How high the type of a chart is, which fits its column."""
+    chart = tab.locator("[data-testid=stVegaLiteChart]").first
+    inside = chart.locator("xpath=ancestor::*[@data-testid='stColumn']").last.bounding_box()
+    drawn = chart.locator("svg.marks").bounding_box()
+    assert drawn["x"] + drawn["width"] <= inside["x"] + inside["width"] + 1
+    return chart.locator("text").first.bounding_box()["height"]
+
+
 HEAD = "?text=He+closed+the+[MASK]+behind+him+and+sat+down+by+the+fire.&head=6-4&story=05-at-rest/1&present=true"
 
 
@@ -33,32 +44,22 @@ HEAD = "?text=He+closed+the+[MASK]+behind+him+and+sat+down+by+the+fire.&head=6-4
     ("page", "link", "picture"),
     [
         ("attention", HEAD, ".cells canvas"),
-        ("tasks", f"{STORY}&present=true", "[data-testid=stMetric]"),
         ("play", "?text=The+film+was+so+boring+that+I+fell+[MASK].&story=01-the-gap/1&present=true", "svg.marks"),
     ],
 )
 def test_a_station_its_text_and_its_picture_are_on_one_screen(tab, server, page, link, picture):
     tab.set_viewport_size({"width": 1280, "height": 800})
     show(tab, server, page, link)
+    assert_on_one_screen(tab, page, picture)
+    unharmed(tab)
+
+
+def assert_on_one_screen(tab, page, picture):
     field = tab.get_by_label("Your sentence") if page == "play" else tab.get_by_label("Your text")
     for seen in (tab.get_by_role("link", name="Next ›"), field, tab.locator(f"[data-testid=stMain] {picture}")):
         place = seen.first.bounding_box()
         assert 0 <= place["x"] and place["x"] + place["width"] <= 1280, seen
         assert 0 <= place["y"] and place["y"] + min(place["height"], 100) <= 800, seen
-    unharmed(tab)
-
-
-def test_the_type_of_charts_is_large_too(tab, server):
-    sizes = []
-    for link in ("", "?present=true"):
-        show(tab, server, "play", link)
-        chart = tab.locator("[data-testid=stVegaLiteChart]").first
-        sizes.append(chart.locator("text").first.bounding_box()["height"])
-        inside = chart.locator("xpath=ancestor::*[@data-testid='stColumn']").last.bounding_box()
-        drawn = chart.locator("svg.marks").bounding_box()
-        assert drawn["x"] + drawn["width"] <= inside["x"] + inside["width"] + 1
-    assert sizes[1] > 1.2 * sizes[0]
-    unharmed(tab)
 
 
 def test_the_type_of_tables_is_large_too_and_a_press_finds_its_row(tab, server):
@@ -74,7 +75,9 @@ def test_the_type_of_tables_is_large_too_and_a_press_finds_its_row(tab, server):
 
 
 def test_a_key_reveals_what_a_station_means_and_then_goes_on(tab, server):
+    tab.set_viewport_size({"width": 1280, "height": 800})
     show(tab, server, "tasks", f"{STORY}&present=true")
+    assert_on_one_screen(tab, "tasks", "[data-testid=stMetric]")
     meaning = tab.locator(".st-key-story").get_by_text("What it means.")
     assert not meaning.is_visible()
     tab.locator("h1").click()

@@ -13,6 +13,7 @@ from bertlab.draw.charts.masking import sweep_table
 from bertlab.explain.runs import read_run
 from bertlab.explain.snapshots import followed_words, word_film
 from bertlab.explain.words.surprisal import sweep
+from tests.conftest import open_tab
 
 pytestmark = pytest.mark.browser
 TEXTS = [f"my {animal} [MASK] the {place}." for animal in ("dog", "horse") for place in ("street", "baker")]
@@ -39,9 +40,9 @@ def csv_of(tab) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("texts", [TEXTS[1:3], pytest.param(TEXTS, marks=pytest.mark.nightly)], ids=["four", "eight"])
-def test_readers_at_once_get_their_own_answers(texts, new_tab, server, run_folder):
+def test_readers_at_once_get_their_own_answers(texts, reader, server, run_folder):
     asked = [view(str(run_folder), text) for text in texts for view in (film, surprisals)]
-    tabs = [new_tab() for _ in asked]
+    tabs = [open_tab(reader) for _ in asked]  # a session each
     for tab, (link, _) in zip(tabs, asked, strict=True):  # none waits for another
         tab.goto(f"{server}/{link}", wait_until="commit")
     for tab in tabs:
@@ -50,3 +51,4 @@ def test_readers_at_once_get_their_own_answers(texts, new_tab, server, run_folde
         settle(tab)
         pd.testing.assert_frame_equal(csv_of(tab), expected, rtol=1e-4)
         unharmed(tab)
+        tab.close()

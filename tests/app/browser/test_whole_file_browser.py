@@ -19,13 +19,3 @@ def test_a_row_opens_under_another_tab_and_back_shows_it_again(tab, server):
     settle(tab)
     assert tab.url == address and tab.get_by_text("question: ").inner_text() == row
     unharmed(tab)
-
-
-def test_words_with_labels_open_where_words_are_labelled(tab, server):
-    show(tab, server, "tasks", "?tasks_tab=A+whole+file&model=storyworld-tiny&dataset_set=names&dataset_row=3")
-    tab.locator(MAIN).get_by_role("button", name="Names").click()
-    tab.locator(".passage .mark").first.wait_for()
-    settle(tab)
-    assert tab.get_by_role("tab", name="Names").get_attribute("aria-selected") == "true"
-    assert "tasks_tab=Names" in tab.url and tab.locator(".passage .mark").count()
-    unharmed(tab)

@@ -44,11 +44,6 @@ def test_each_page_says_so(page, weak, sure):
     assert app.metric[0].label in ("Answer", "Likeliest class")
 
 
-def test_the_heads_of_a_weak_answer_call_it_a_guess_too():
-    link = {"question": "Why did the minister resign?", "text": RESIGNED, "spans_tab": "Which head?"}
-    assert opened("tasks", tasks_tab="Answers", **link).metric[0].label == "Best guess"
-
-
 def test_no_answer_is_no_next_best_of_a_model_that_always_answers():
     passage = "The match was stopped after an hour because the floodlights failed. It will be played again on Tuesday."
     app = opened("tasks", tasks_tab="Answers", question="Why was the match stopped?", text=passage)
@@ -57,9 +52,7 @@ def test_no_answer_is_no_next_best_of_a_model_that_always_answers():
 
 def test_each_word_says_so():
     app = opened("tasks", model=TINY, text="Rose gave the rose to May in may.", tasks_tab="Names")
-    words = app.main.pills[-1]
-    found = []
-    for number in range(len(words.options)):
+    for number in range(0, len(app.main.pills[-1].options), 3):
         app = app.main.pills[-1].set_value(number).run()
-        found += [m.value for m in app.main.markdown if m.value.startswith(("The label of", "**Not sure**"))]
-    assert len(found) == len(words.options)
+        told = [m.value for m in app.main.markdown if m.value.startswith(("The label of", "**Not sure**"))]
+        assert len(told) == 1, number

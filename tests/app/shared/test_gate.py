@@ -1,7 +1,7 @@
 """What a link may open: bundled models at once, folders and the hub after a press, nothing else on a closed server."""
 
 import pytest
-from pages import boxes, facts, fine, opened, said
+from pages import TINY, boxes, facts, fine, opened, said
 
 from app.shared.model import gate, models
 from bertlab.cli import launch
@@ -18,7 +18,7 @@ def asked(monkeypatch) -> list[str]:
 
 @pytest.mark.parametrize("key", ["folder", "versus"])
 def test_a_link_opens_a_folder_only_after_a_press(key, folders, asked):
-    app = opened(ask=True, **{key: folders["pretrained"]})
+    app = opened("stories", ask=True, **{key: folders["pretrained"]})  # the bar is the same on all pages
     assert fine(app), said(app)
     assert f"**{folders['pretrained']}**. Open it?" in boxes(app)
     assert folders["pretrained"] not in asked and facts(app).startswith("**english**:")
@@ -29,7 +29,7 @@ def test_a_link_opens_a_folder_only_after_a_press(key, folders, asked):
 
 def test_a_link_asks_before_the_hub_and_before_a_run(run_folder, monkeypatch):
     monkeypatch.setattr(models.hub, "download", lambda *asked: pytest.fail("the hub was asked"))
-    assert "the folder or the model of the hub **org/name**" in boxes(opened(ask=True, folder="org/name"))
+    assert "the folder or the model of the hub **org/name**" in boxes(opened("stories", ask=True, folder="org/name"))
     app = opened("training", ask=True, run=str(run_folder))
     assert "Open it?" in boxes(app) and not app.metric
 
@@ -39,8 +39,8 @@ def test_folders_that_hold_no_model_are_answered_alike(tmp_path):
     (tmp_path / "file").write_text("x")
     answers = set()
     for name in ("there", "file", "none"):
-        for page, key in (("play", "folder"), ("play", "versus"), ("training", "run")):
-            app = opened(page, **{key: str(tmp_path / name)})
+        for page, key in (("stories", "folder"), ("attention", "versus"), ("training", "run")):
+            app = opened(page, model=TINY, **{key: str(tmp_path / name)})
             assert not app.exception
             answers.add((key, app.error[0].value.replace("\\", "").replace(str(tmp_path / name), "FOLDER")))
     assert len(answers) == 3
@@ -50,13 +50,13 @@ def test_folders_that_hold_no_model_are_answered_alike(tmp_path):
 def test_a_closed_server_opens_its_own_models_only(closed, folders, asked, monkeypatch):
     for name in closed:
         monkeypatch.setenv(name, "1")
-    app = opened(folder=folders["pretrained"])  # even if a visitor says yes
+    app = opened("stories", folder=folders["pretrained"])  # even if a visitor says yes
     assert not app.exception and folders["pretrained"] not in asked
     assert "This server opens only its own models" in boxes(app) + " ".join(error.value for error in app.error)
     assert facts(app).startswith("**english**:")
     assert [field.key for field in app.text_input if field.key == "folder"] == ["folder"] * (len(closed) == 1)
     assert any("hub" in (button.key or "") for button in app.button) == (len(closed) == 1)
-    assert fine(opened(model="english-scratch"))
+    assert fine(opened("stories", model="english-scratch"))
 
 
 def test_the_command_closes_the_server(monkeypatch):

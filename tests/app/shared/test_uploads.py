@@ -6,7 +6,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from pages import boxes, cells, facts, opened
+from pages import TINY, boxes, cells, facts, opened
 from streamlit.testing.v1 import AppTest
 
 from app.shared.model import uploads
@@ -107,7 +107,7 @@ def test_a_file_that_belongs_to_no_model(tmp_path):
         uploads.unpack([named("run.py", b"import os")], tmp_path)
 
 
-# The whole way, through the page
+# The whole way, through the bar, which is the same on all pages
 
 
 def send(app: AppTest, files: dict[str, bytes]) -> AppTest:
@@ -116,25 +116,28 @@ def send(app: AppTest, files: dict[str, bytes]) -> AppTest:
 
 
 def test_an_uploaded_model_is_shown_and_can_be_taken_away(folders):
-    app = send(opened(), {"mine.zip": zipped(files_of(folders["pretrained"]))})
+    app = send(opened("stories"), {"mine.zip": zipped(files_of(folders["pretrained"]))})
     assert not app.exception and not app.error
     assert "mine.zip" in facts(app) and "2 layers of 3 heads" in facts(app)
+    assert app.query_params["upload"] in ("mine.zip", ["mine.zip"])
+    again = opened("stories", upload="mine.zip")  # as after a reload
+    assert not again.exception and "**mine.zip** was uploaded before this page was reloaded" in boxes(again)
     app.file_uploader(key="upload").set_value(None).run()
     assert "**english**" in facts(app) and "6 layers of 12 heads" in facts(app)
 
 
 def test_the_model_in_place_stays_when_an_upload_fails():
-    app = send(opened(), {"mine.zip": b"PK no zip"})
+    app = send(opened("attention", model=TINY), {"mine.zip": b"PK no zip"})
     assert not app.exception
     assert "not a readable zip" in " ".join(error.value for error in app.error)
-    assert "**english**" in facts(app)
+    assert TINY in facts(app)
     assert cells(app)  # the page is there
     assert app.run().error  # and the box stays as long as the file does
 
 
 def test_a_bad_upload_leaves_the_one_before(folders):
     good = zipped(files_of(folders["pretrained"]))
-    app = send(opened(), {"mine.zip": good})
+    app = send(opened("stories"), {"mine.zip": good})
     send(app, {"bad.zip": b"PK no zip"})
     assert "mine.zip" in facts(app) and Path(app.session_state["upload_home"].name).exists()
     send(app, {"mine.zip": good, "other.zip": good})
@@ -148,7 +151,9 @@ def test_code_in_a_pickle_is_not_run(folders, tmp_path):
 
     files = files_of(folders["pretrained"])
     del files["model.safetensors"]
-    app = send(opened(), files | {"pytorch_model.bin": pickle.dumps({"embeddings.word_embeddings.weight": Evil()})})
+    app = send(
+        opened("stories"), files | {"pytorch_model.bin": pickle.dumps({"embeddings.word_embeddings.weight": Evil()})}
+    )
     assert not app.exception
     assert app.error and "You still see" in app.error[0].value
     assert not (tmp_path / "hit").exists()
@@ -156,17 +161,10 @@ def test_code_in_a_pickle_is_not_run(folders, tmp_path):
 
 def test_a_damaged_upload_is_named_without_the_servers_folders(folders):
     files = files_of(folders["pretrained"])
-    app = send(opened(), {"mine.zip": zipped(files | {"config.json": b"[" * 200_000})})
+    app = send(opened("stories"), {"mine.zip": zipped(files | {"config.json": b"[" * 200_000})})
     assert not app.exception and "JSON nested" in app.error[0].value
     assert "mine.zip" in boxes(app) or "config.json" in boxes(app)
     assert "/tmp" not in boxes(app) and "bertlab-" not in boxes(app)
-
-
-def test_a_reload_says_that_the_upload_is_gone(folders):
-    app = send(opened(), {"mine.zip": zipped(files_of(folders["pretrained"]))})
-    assert app.query_params["upload"] in ("mine.zip", ["mine.zip"])
-    again = opened(upload="mine.zip")
-    assert not again.exception and "**mine.zip** was uploaded before this page was reloaded" in boxes(again)
 
 
 def test_the_pooling_of_a_sentence_encoder_comes_along(folders, tmp_path):
@@ -178,7 +176,7 @@ def test_the_pooling_of_a_sentence_encoder_comes_along(folders, tmp_path):
 
 
 def test_two_sessions_keep_their_uploads_apart(folders):
-    one, two = opened(), opened()
+    one, two = opened("stories"), opened("stories")
     send(one, {"first.zip": zipped(files_of(folders["pretrained"]))})
     send(two, {"second.zip": zipped(files_of(folders["bare"]))})
     assert "first" in facts(one.run()) and "second" not in facts(one)
@@ -186,7 +184,7 @@ def test_two_sessions_keep_their_uploads_apart(folders):
 
 
 def test_what_was_uploaded_goes_with_its_successor(folders):
-    app = send(opened(), {"mine.zip": zipped(files_of(folders["pretrained"]))})
+    app = send(opened("stories"), {"mine.zip": zipped(files_of(folders["pretrained"]))})
     home = Path(app.session_state["upload_home"].name)
     assert home.exists()
     send(app, {"other.zip": zipped(files_of(folders["bare"]))})
@@ -194,7 +192,7 @@ def test_what_was_uploaded_goes_with_its_successor(folders):
 
 
 def test_a_link_names_the_upload_it_lacks_until_another_model_is_shown(folders):
-    app = send(opened("training", run="storyworld-tiny"), {"mine.zip": zipped(files_of(folders["pretrained"]))})
+    app = send(opened("training", run=TINY), {"mine.zip": zipped(files_of(folders["pretrained"]))})
     assert "does not contain your uploaded model" in boxes(app)
     next(button for button in app.main.button if button.label.endswith("on all pages")).click().run()
     assert "storyworld-tiny" in facts(app) and "does not contain" not in boxes(app)

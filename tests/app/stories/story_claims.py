@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import product
+from operator import eq
 
 import torch
 from story_measures import (
@@ -10,8 +11,8 @@ from story_measures import (
     answered,
     attention,
     chosen,
+    filled,
     film,
-    first_guess,
     follows,
     frames,
     guess_from_left,
@@ -54,19 +55,20 @@ from bertlab.io.stories import Station
 def first_guesses(station: Station, *expected: str) -> list[float]:
     """The probabilities of the first guesses in the versions of a link, which are as expected."""
     found = [guesses(chosen(station)[key]) for key in ("text", "other")[: len(expected)]]
-    assert tuple(next(iter(each)) for each in found) == expected
-    return [next(iter(each.values())) for each in found]
+    assert tuple(each.first for each in found) == expected
+    return [each.highest for each in found]
 
 
 def untrained(station: Station) -> float:
     """The bound on what random weights give to their first guess, which is the same in all versions."""
     found = [guesses(chosen(station)[key], random=True) for key in ("text", "other") if key in chosen(station)]
-    assert len({next(iter(each)) for each in found}) == 1 and max(max(each.values()) for each in found) < 0.001
+    assert len({each.first for each in found}) == 1 and max(each.highest for each in found) < 0.001
     return 0.001
 
 
 def likeliest(station: Station) -> list[float]:
-    assert sorted(guesses(chosen(station)["text"]).values())[-2] < 0.02
+    text = guesses(chosen(station)["text"])
+    assert text[text.best(2)[1]] < 0.02
     return percent(*first_guesses(station, "asleep"), 0.02, untrained(station))
 
 
@@ -77,7 +79,7 @@ def behind_the_gap(station: Station) -> list[float]:
 
 def no_fact(station: Station) -> list[float]:
     found = first_guesses(station, "situated", "located")
-    assert {*list(guesses(chosen(station)["text"]))[:5]} == {"situated", "located", "unknown", "important", "capital"}
+    assert {*guesses(chosen(station)["text"]).best(5)} == {"situated", "located", "unknown", "important", "capital"}
     return percent(found[0], *(guesses(chosen(station)[key])["paris"] for key in ("text", "other")))
 
 
@@ -130,7 +132,7 @@ def resting(text: str, random: bool = False) -> Tensor:
 def door(station: Station, *off: tuple[int, int]) -> float:
     """The probability of *door*, which is the first guess."""
     found = guesses(chosen(station)["text"], off=off)
-    assert next(iter(found)) == "door"
+    assert found.first == "door"
     return found["door"]
 
 
@@ -251,11 +253,10 @@ def hide_the_noun(station: Station) -> list[float]:
 
 def right_noun_likelier(random: bool) -> float:
     """The share of sentences in which the right noun is likelier than the other in place of *it*."""
-    hits = 0
-    for text, _, right, other in by_meaning():
-        guess = guesses(text.replace(" it ", " the [MASK] "), random)
-        hits += guess[right] > guess[other]
-    return hits / len(by_meaning())
+    sentences = by_meaning()
+    found = filled([each.text.replace(" it ", " the [MASK] ") for each in sentences], random)
+    hits = [guess[each.right] > guess[each.other] for guess, each in zip(found, sentences, strict=True)]
+    return sum(hits) / len(hits)
 
 
 # Where is the negation?
@@ -304,13 +305,13 @@ def in_which_layer(station: Station) -> list[float]:
 
 def no_not_in_pretraining(station: Station) -> list[float]:
     found = first_guesses(station, "fish", "fish")
-    likelier = []
-    for thing, kind in THINGS.items():
-        text = f"{'An' if thing[0] in 'aeiou' else 'A'} {thing} is a kind of [MASK]."
-        likelier.append(guesses(text.replace(" is ", " is not "))[kind] > guesses(text)[kind])
+    texts = [f"{'An' if thing[0] in 'aeiou' else 'A'} {thing} is a kind of [MASK]." for thing in THINGS]
+    denied = [text.replace(" is ", " is not ") for text in texts]
+    both = zip(filled(texts), filled(denied), THINGS.values(), strict=True)
+    likelier = [without[kind] > with_it[kind] for with_it, without, kind in both]
     assert (sum(likelier), len(likelier)) == (24, 25)
     milk = guesses("There is [MASK] milk in the fridge."), guesses("There is not [MASK] milk in the fridge.")
-    assert [next(iter(each)) for each in milk] == ["no", "any"]
+    assert [each.first for each in milk] == ["no", "any"]
     return percent(*found, milk[0]["no"], milk[1]["any"])
 
 
@@ -483,10 +484,14 @@ def one_true_sentence(station: Station) -> list[float]:
 def a_layer_of_heads(station: Station) -> list[float]:
     text, third, first = chosen(station)["text"], *(tuple((layer, head) for head in range(12)) for layer in (2, 0))
     assert chosen(station)["off"] == [f"3-{head + 1}" for head in range(12)]
-    sure = [gap for gap in film().sentences + everyday_gaps() if max(guesses(gap).values()) > 0.4]
-    kept = [sum(first_guess(gap) == first_guess(gap, off) for gap in sure) for off in (third, first)]
-    assert (len(sure), *kept) == (14, 13, 7) and [first_guess(text, off) for off in ((), third)] == ["asleep"] * 2
-    asleep = [guesses(text, off=off)["asleep"] for off in (third, (), first)]
+    gaps = [*film().sentences, *everyday_gaps()]
+    sure = [(gap, guess.first) for gap, guess in zip(gaps, filled(gaps), strict=True) if guess.highest > 0.4]
+    texts, words = zip(*sure, strict=True)
+    kept = [[guess.first for guess in filled(texts, off=off)] for off in (third, first)]
+    assert (len(sure), *(sum(map(eq, words, each)) for each in kept)) == (14, 13, 7)
+    found = [guesses(text, off=off) for off in (third, (), first)]
+    assert [guess.first for guess in found[:2]] == ["asleep"] * 2
+    asleep = [guess["asleep"] for guess in found]
     return percent(*asleep[:2], 0.4, asleep[2])
 
 

@@ -26,7 +26,6 @@ from bertlab.explain.labels import label_text, label_words
 from bertlab.explain.snapshots import HeadFrame
 from bertlab.explain.spans import answer
 from bertlab.explain.vectors import layer_measures, text_vectors
-from bertlab.explain.words.fill import masked_row, position_log_probabilities
 from bertlab.explain.words.from_left import fill_from_left
 from bertlab.explain.words.next_sentence import both_orders
 from bertlab.io.stories import Station
@@ -71,24 +70,41 @@ def attention(name: str, texts: Sequence[str], random: bool = False) -> tuple[Te
     return torch.stack(layers, dim=1), [tok.convert_ids_to_tokens(ids) for ids in batch["input_ids"].tolist()]
 
 
-@cache
-def words() -> list[str]:
-    return tokenizer(ENGLISH).convert_ids_to_tokens(list(range(tokenizer(ENGLISH).vocab_size)))
+class Guesses:
+    """What a BERT of English writes into a gap: the probabilities of all words (V,)."""
+
+    def __init__(self, probabilities: Tensor):
+        self.probabilities = probabilities
+
+    def __getitem__(self, word: str) -> float:
+        return float(self.probabilities[tokenizer(ENGLISH).vocab[word]])
+
+    def best(self, count: int) -> list[str]:
+        return tokenizer(ENGLISH).convert_ids_to_tokens(self.probabilities.topk(count).indices)
+
+    @property
+    def first(self) -> str:
+        return self.best(1)[0]
+
+    @property
+    def highest(self) -> float:
+        return float(self.probabilities.max())
 
 
-@cache
-def guesses(text: str, random: bool = False, off: tuple[Head, ...] = ()) -> dict[str, float]:
-    """What a BERT of English writes into a gap without the heads `off`, with the probabilities of all words, the first
-    guess first."""
+@torch.inference_mode()
+def filled(texts: Sequence[str], random: bool = False, off: Sequence[Head] = ()) -> list[Guesses]:
+    """The guesses without the heads `off` in the one gap of each text; all are read at once."""
     tok, bert = tokenizer(ENGLISH), model(BertForPreTraining, ENGLISH, random)
-    batch, gaps = masked_row(bert, tok, text)
-    found = position_log_probabilities(bert, batch | {"head_mask": head_mask(bert, off)}, gaps)[0].exp()  # (V,)
-    ranked = found.sort(descending=True)
-    return dict(zip((words()[id] for id in ranked.indices.tolist()), ranked.values.tolist(), strict=True))
+    batch = tok(list(texts))
+    rows, gaps = (batch["input_ids"] == tok.mask_token_id).nonzero(as_tuple=True)  # (N,) each
+    assert rows.tolist() == list(range(len(texts)))
+    states = bert.bert(**batch, head_mask=head_mask(bert, off)).last_hidden_state[rows, gaps]  # (N, H)
+    return [Guesses(probabilities) for probabilities in bert.mlm(states).softmax(-1)]  # (N, V)
 
 
-def first_guess(text: str, off: tuple[Head, ...] = ()) -> str:
-    return next(iter(guesses(text, off=off)))
+@cache
+def guesses(text: str, random: bool = False, off: tuple[Head, ...] = ()) -> Guesses:
+    return filled([text], random, off)[0]
 
 
 def guess_from_left(text: str) -> tuple[str, float]:

@@ -31,9 +31,7 @@ def read(folder):
     return BertForQuestionAnswering.from_pretrained(folder), Tokenizer.from_pretrained(folder)
 
 
-@pytest.mark.parametrize(
-    ("tab", "versus"), [*((tab, "nothing") for tab in TABS), *((tab, "random weights") for tab in TABS[::3])]
-)
+@pytest.mark.parametrize(("tab", "versus"), [(TABS[0], "random weights"), *((tab, "nothing") for tab in TABS[1:])])
 def test_every_view_and_the_cells_it_shows(tab, versus, folders):
     app = opened(tab, folder=folders["reader"], question=QUESTION, text=PASSAGE, versus=versus)
     assert fine(app), said(app)
@@ -107,8 +105,6 @@ def test_windows_can_be_looked_at_and_are_in_the_link(folders):
     field.set_value(other).run()
     assert fine(app) and app.query_params["window"] in (str(other), [str(other)])
     assert f"You see window {other} (blue)" in said(app)
-    again = opened(folder=folders["reader"], question=QUESTION, text=passage, window=str(other))
-    assert f"You see window {other} (blue)" in said(again)
     wrong = opened(folder=folders["reader"], question=QUESTION, text=passage, window="99")
     assert fine(wrong), said(wrong)
 
@@ -149,6 +145,7 @@ def test_the_head_that_the_answer_hangs_on_is_off_at_first(folders):
     changes = {f"{i}-{j}": change for i, row in enumerate(rows, 1) for j, change in enumerate(row, 1)}
     worst = min(changes, key=changes.get)
     assert app.multiselect(key="span_off").value == [worst]
+    assert app.metric[0].label == "Best guess"  # random weights are never sure
     without = answer_without(model, tok, QUESTION, PASSAGE, [tuple(int(x) - 1 for x in worst.split("-"))])
     assert app.metric[1].value == (without.best.text or "no answer")
     for one in (found, without):

@@ -4,7 +4,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from pages import APP, LONGEST, ODD, PLAIN, TINY, boxes, cells, fine, opened, run, said, tables
+from pages import APP, LONGEST, ODD, TINY, boxes, cells, fine, opened, run, said, tables
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
@@ -53,17 +53,13 @@ def test_random_weights_that_tell_labels_apart_are_not_hidden(folders):
 
 
 def test_models_that_stand_side_by_side(folders):
-    few, praise = {"meaning_set": "my own lines"}, {"meaning_set": "film reviews"}
     names = lambda app: list(tables(app)[0]["model"].unique())  # noqa: E731
-    assert names(page(**few)) == ["english", "random weights"]
-    assert names(page(**praise)) == ["english", "english-sentiment", "random weights"]
-    assert names(page(**praise, model="english-sentiment")) == ["english-sentiment", "english", "random weights"]
-    other = page(**few, folder=folders["pretrained"])
+    assert names(page(model=TINY)) == [TINY, f"{TINY}-sentiment", "random weights"]
+    assert names(page(model=f"{TINY}-sentiment")) == [f"{TINY}-sentiment", TINY, "random weights"]
+    other = page(meaning_set="my own lines", folder=folders["pretrained"])
     assert names(other) == ["pretrained", "random weights"]
     other.selectbox(key="versus").set_value("storyworld-tiny").run()
     assert names(other) == ["pretrained", "storyworld-tiny", "random weights"]
-    other.selectbox(key="versus").set_value("random weights").run()
-    assert names(other) == ["pretrained", "random weights"]
 
 
 @pytest.mark.parametrize("method", ["PCA", "t-SNE", pytest.param("UMAP", marks=pytest.mark.nightly)])
@@ -85,7 +81,7 @@ def test_a_text_and_its_nearest_are_in_the_link(folders):
     assert fine(app) and "meaning_text" not in app.query_params
 
 
-@pytest.mark.parametrize("number", ["0", "999", "²"])
+@pytest.mark.parametrize("number", ["0", "²"])
 def test_a_link_to_a_text_that_is_not_there(folders, number):
     app = page(folder=folders["pretrained"], meaning_set="my own lines", meaning_text=number)
     assert fine(app), said(app)
@@ -102,9 +98,7 @@ def test_sentences_of_ones_own_are_marked_and_judged(folders):
 
 
 def test_own_lines_with_labels(folders):
-    app = page(folder=folders["pretrained"], meaning_set="my own lines")
-    assert fine(app), said(app)
-    app.text_area(key="lines").set_value("one\ntwo").run()
+    app = page(folder=folders["pretrained"], meaning_set="my own lines", lines="one\ntwo")
     assert "at least three lines" in said(app)
     app.text_area(key="lines").set_value("a\tone\nb | two\nthree\n<b>x</b> | <i>\n" * 200).run()
     assert not app.exception and not app.error
@@ -113,7 +107,7 @@ def test_own_lines_with_labels(folders):
     assert fine(app) and "at least two labels" in said(app)
 
 
-@pytest.mark.parametrize("odd", PLAIN)
+@pytest.mark.parametrize("odd", ["html", "controls", "very long"])
 def test_odd_lines(odd, folders):
     lines = f"{ODD[odd]}\ntwo\nthree words here"
     app = page(folder=folders["pretrained"], meaning_set="my own lines", lines=lines)
@@ -121,12 +115,11 @@ def test_odd_lines(odd, folders):
     assert ("ends were not read" in said(app)) == (odd == "very long")
 
 
-@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.jsonl", "a.txt"])
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.txt"])
 def test_files(folders, name, tmp_path, monkeypatch):
     rows = [line.split(",") for line in CSV.splitlines()[1:]]
     contents = {
         "a.csv": CSV,
-        "a.tsv": CSV.replace(",", "\t"),
         "a.jsonl": "\n".join(f'{{"text": "{text}", "label": "{label}"}}' for text, label in rows),
         "a.txt": "\n".join(text for text, _ in rows),
     }
@@ -153,17 +146,9 @@ WRONG = {
         b"text,label\nx\n",
         "no rows that can be used: left out 1 row; the first: a.csv, line 2: 1 columns",
     ),
-    "empty": ("a.csv", b"", "no rows"),
     "two rows": ("a.csv", b"text,label\nx,a\ny,b\n", "three rows"),
     "latin": ("a.csv", "text\ncafé\n".encode("latin-1"), "not UTF-8 at byte 8"),
-    "binary": ("a.csv", bytes(range(256)), "holds NUL characters"),
-    "no columns": ("a.jsonl", b"[1,2\n{}\n", "a.jsonl, line 2: no columns"),
     "deep": ("a.jsonl", b"[" * 200_000 + b"\n", "JSON nested more than 50 levels deep"),
-    "no json": (
-        "a.jsonl",
-        b"{x}\n",
-        "no rows that can be used: left out 1 row; the first: a.jsonl, line 1: cannot",
-    ),
 }
 
 

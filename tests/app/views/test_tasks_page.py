@@ -54,6 +54,7 @@ def test_random_weights_are_not_shown_twice(folders):
     assert fine(app) and folded(app) == 1, said(app)
 
 
+@pytest.mark.usefixtures("every_point")
 def test_at_first_a_text_is_shown_whose_label_comes_from_the_word_that_one_expects():
     app = opened("tasks", model=TINY)
     assert fine(app) and app.metric[0].value == "good"
@@ -68,21 +69,7 @@ def test_a_long_review_is_judged_whole():
     app = opened("tasks", text=begins + "It is awful, boring, badly acted and a terrible waste of time. " * 8)
     assert fine(app) and app.metric[0].value == "negative"
     assert "The text is read in windows of 128 tokens" in said(app) and "first window alone" in said(app)
-
-
-def test_names_are_found_in_real_english():
-    text = "Barack Obama was born in Hawaii."
-    link = {"text": text, "two": "true", "other": f"{text} It was great."}
-    assert "In the other version the class" in said(opened("tasks", **link))
-    app = opened("tasks", **link, tasks_tab=NAMES)
-    assert fine(app) and "Model: **english-names**" in said(app)
-    words = [option for pills in app.main.pills for option in pills.options]
-    assert {"Barack", "Obama", "Hawaii"} <= set(words)
-
-
-def test_the_model_of_pairs_opens_with_pairs():
-    app = opened("tasks", model="english-pairs")
-    assert fine(app) and app.text_area(key="pair").value
+    assert f"test texts of {LONG}" in said(app)
 
 
 @pytest.mark.parametrize(
@@ -98,13 +85,6 @@ def test_the_page_says_how_often_the_model_is_wrong_when_it_is_so_sure(text, sur
     assert f"Of {alike['count']:,} test texts of {SHORT}" in said(app)
     assert f"it got {alike['count'] - alike['right'] or 'none'} wrong" in said(app)
     assert ("Error rate when so sure" in numbers(app)) == (alike["right"] < alike["count"])
-
-
-def test_a_short_text_is_judged_by_the_short_ones():
-    app = opened("tasks", text="It rained all day in Oslo.")
-    assert fine(app) and f"test texts of {SHORT}" in said(app)
-    review = "The story is slow and the end is weak, but I liked the music and the actors. " * 6
-    assert f"test texts of {LONG}" in said(opened("tasks", text=review))
 
 
 def test_a_model_without_a_mistake_on_its_test_promises_nothing():
@@ -133,14 +113,14 @@ def test_nothing_is_said_where_nothing_was_measured(folders, tmp_path):
     assert fine(app) and "Error rate when so sure" not in numbers(app)
     broken = tmp_path / "broken"
     shutil.copytree(locate("storyworld-tiny-sentiment"), broken)
-    for content in ("{", "[]", '{"bins": 3}', '{"bins": [{"low": 0.99, "high": 1, "count": 99, "right": "<b>"}]}'):
+    for content in ("{", '{"bins": 3}', '{"bins": [{"low": 0.99, "high": 1, "count": 99, "right": "<b>"}]}'):
         (broken / CALIBRATION).write_text(content)
         app = opened("tasks", folder=str(broken), text="The cake was delicious.")
         assert fine(app) and "Error rate when so sure" not in numbers(app), said(app)
 
 
 def test_bundled_models_read_one_text_and_others_may_read_two(folders):
-    fields = [field.key for field in opened("tasks").main.text_area]
+    fields = [field.key for field in opened("tasks", model=TINY).main.text_area]
     assert fields == ["text"]
     app = opened("tasks", folder=folders["classifier"])
     assert [field.key for field in app.main.text_area] == ["text", "pair"]
@@ -152,7 +132,6 @@ def test_labels_of_names_are_explained():
     assert told[0].replace("\\", "").startswith("The label of “Ruth” is **B-person** (it begins the name of a person)")
     app.main.pills[-1].set_value(2).run()
     assert "The label of “bought” is **O** (no name)" in said(app)
-    assert "**B-PER** (it begins the name of a person)" in said(opened("tasks", tasks_tab=NAMES))
 
 
 def marks(app) -> str:
@@ -166,8 +145,9 @@ def test_doubtful_names_are_marked():
     shown = unstyled(marks(app))
     assert ">Siemens <small>?</small>" in shown and "Tom Becker <small>PER</small>" in shown
     assert labels(app)[0].startswith("**Not sure**: 9") and "“O”" in labels(app)[0]
-    app = opened("tasks", tasks_tab=NAMES, text=text.lower())
+    app = opened("tasks", tasks_tab=NAMES, text="Tom Becker is here.")
     assert fine(app) and "Dashed" not in said(app) and "dashed" not in marks(app)
+    assert "**B-PER** (it begins the name of a person)" in said(app) and "Model: **english-names**" in said(app)
 
 
 def judged(app):
@@ -202,9 +182,9 @@ def test_a_model_that_never_learned_pairs_leaves_them_to_another(folders, tmp_pa
     app = opened("tasks", folder=str(tmp_path), **link)
     assert fine(app) and "has no head for this task, so you see **english-next**" in said(app)
     assert set(judged(app).index.get_level_values(0)) == {"english-next", "random weights"}
-    app = opened("tasks", versus=str(tmp_path), **link)
+    app = opened("tasks", model=TINY, versus=str(tmp_path), **link)
     assert fine(app) and "so there is no comparison" in said(app)
-    assert set(judged(app).index.get_level_values(0)) == {"english-next", "random weights"}
+    assert set(judged(app).index.get_level_values(0)) == {TINY, "random weights"}
     app = opened("tasks", versus=TINY, **link)
     assert fine(app) and len(judged(app)) == 6
 
@@ -218,9 +198,8 @@ def test_a_text_of_ones_own_goes_along_and_an_example_does_not():
         app.session_state.tasks_tab = tab
         assert fine(app.run()) and app.text_area(key="text").value == text
     app.text_area(key="text").set_value("It was salty.").run()
-    for tab in (NAMES, "Opinion"):
-        app.session_state.tasks_tab = tab
-        assert fine(app.run()) and app.text_area(key="text").value == "It was salty."
+    app.session_state.tasks_tab = NAMES
+    assert fine(app.run()) and app.text_area(key="text").value == "It was salty."
     app.switch_page("views/play/page.py").run()
     assert fine(app) and app.text_input(key="text").value == "It was salty." != example
 
@@ -230,9 +209,13 @@ def take_example(app):
     assert fine(app)
 
 
-@pytest.mark.parametrize(("tab", "needed"), [("Answers", "a question of its own"), ("Pairs", "a second one")])
-def test_a_text_of_ones_own_is_not_asked_what_an_example_is(tab, needed):
-    app = opened("tasks", tasks_tab=tab)
+@pytest.mark.parametrize(
+    ("link", "needed"),
+    [({"tasks_tab": "Answers", "model": TINY}, "a question of its own"), ({"model": "english-pairs"}, "a second one")],
+)
+def test_a_text_of_ones_own_is_not_asked_what_an_example_is(link, needed):
+    """The model of pairs opens with pairs."""
+    app = opened("tasks", **link)
     before = len(app.metric)
     app.text_area(key="text").set_value(f"{app.text_area(key='text').value} It rains.").run()
     assert fine(app) and "Take an example" not in [button.label for button in app.main.button], "a changed example"
