@@ -60,27 +60,30 @@ def test_the_wheel_holds_every_tracked_file_of_the_package(wheel):
     assert wheel.stat().st_size < 99e6
 
 
-def test_bundled_models_load_by_name(installed, tmp_path):
-    code = """
-import json, bertlab, torch
+ALONE = """
+import json, runpy, sys, bertlab
 from bertlab import BertForPreTraining, Tokenizer
 from bertlab.io.locate import bundled_models
 model, tok = (kind.from_pretrained("storyworld-tiny") for kind in (BertForPreTraining, Tokenizer))
 shape = list(model(**tok(["my dog is hairy"])).prediction_logits.shape)
 print(json.dumps([bertlab.__file__, bundled_models(), shape, tok.vocab_size]))
+del sys.argv[0]
+runpy.run_path(sys.argv[0], run_name="__main__")
 """
-    out = run(sys.executable, "-c", code, cwd=tmp_path, PYTHONPATH=str(installed))
-    file, models, shape, vocab_size = json.loads(out)
+
+
+def test_models_load_by_name_and_the_command_predicts(installed, tmp_path):
+    """With an adapter, which needs the model that it was trained on, too."""
+    command = installed / "bin" / "bertlab"
+    assert os.access(command, os.X_OK)
+    arguments = ("--question", "Who cut the leeks?", "--passage", "Mark cut the leeks. Ruth sang.", "--json")
+    out = run(sys.executable, "-c", ALONE, command, "predict", *arguments, cwd=tmp_path, PYTHONPATH=str(installed))
+    told, _, answered = out.partition("\n")
+    file, models, shape, vocab_size = json.loads(told)
     assert Path(file).is_relative_to(installed)
     assert models == bundled_models() and "storyworld-tiny" in models
     assert shape[0] == 1 and shape[2] == vocab_size
-
-
-def test_the_command_predicts(installed, tmp_path):
-    """With an adapter, which needs the model that it was trained on, too."""
-    arguments = ("--question", "Who cut the leeks?", "--passage", "Mark cut the leeks. Ruth sang.")
-    command = installed / ("Scripts/bertlab.exe" if os.name == "nt" else "bin/bertlab")
-    rows = json.loads(run(command, "predict", *arguments, "--json", cwd=tmp_path, PYTHONPATH=str(installed)))
+    rows = json.loads(answered)
     assert rows and all(0 < row["probability"] <= 1 for row in rows)
 
 

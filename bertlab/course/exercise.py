@@ -65,10 +65,14 @@ class Exercise:
         count = len(self.references)
         program, beside = given[:count], given[count:]
         mine = self.outcome(program, beside)
-        found = first_difference(mine, self._right)
+        self.judge(mine, beside)
+        print(self.right(mine) if callable(self.right) else self.right)
+
+    def judge(self, mine: Sequence[Observed], beside: Sequence = ()) -> None:
+        """Raise Mistake, which says what is wrong, if that is not what is observed of the reference."""
+        found = first_difference(mine, self.expected)
         if found:
             raise Mistake(self._sentence(mine, found, beside))
-        print(self.right(mine) if callable(self.right) else self.right)
 
     @property
     def references(self) -> tuple[Program, ...]:
@@ -82,7 +86,8 @@ class Exercise:
         return list(inspect.signature(first.forward if is_module else first).parameters)[int(is_module) :]
 
     @cached_property
-    def _right(self) -> list[Observed]:
+    def expected(self) -> list[Observed]:
+        """What is observed of the reference on each case."""
         return self.outcome(self.references, self.sample())
 
     def outcome(self, program: Sequence[Program], beside: Sequence = ()) -> list[Observed]:
@@ -118,7 +123,7 @@ class Exercise:
 
     def _sentence(self, mine: Sequence[Observed], found: Difference, beside: Sequence) -> str:
         """The slip's that gives the same on all cases; else where it differs first, and of which slip that reminds."""
-        for sentence, other in self._known:
+        for sentence, other in self.known:
             if first_difference(mine, other) is None:
                 return sentence
         with _steady():
@@ -146,14 +151,14 @@ class Exercise:
         if isinstance(found.right, bool) and item != "result":  # that a fact does not hold either says little
             levels.pop()
         for agrees in levels:
-            for sentence, other in self._known:
-                first = first_difference(other, self._right)
+            for sentence, other in self.known:
+                first = first_difference(other, self.expected)
                 if first and (first.case, first.item) == (found.case, item) and agrees(other):
                     return sentence
         return ""
 
     @cached_property
-    def _known(self) -> list[tuple[str, list[Observed]]]:
+    def known(self) -> list[tuple[str, list[Observed]]]:
         """The sentence of each slip and its outcome."""
         numbered = enumerate(self.slips)
         return [(sentence, self.outcome(self.slip(number), self.sample())) for number, (sentence, *_) in numbered]

@@ -171,16 +171,6 @@ def test_questions_made_of_wikipedia(tmp_path):
     assert done.returncode == 0 and len(list(read_squad(tmp_path / "wiki.json"))) == 20, done.stderr
 
 
-SLOW = "transformers datasets scipy bertlab.corpora.storyworld bertlab.corpora.english "
-SLOW += "bertlab.evaluation bertlab.explain bertlab.predict bertlab.training.pretrain bertlab.training.finetune"
-
-
-def test_help_waits_for_nothing_slow(tmp_path):
-    script = "import sys, bertlab.cli.main; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert sorted(set(SLOW.split()) & set(done.stdout.split())) == []
-
-
 MISTAKES = {  # those that are told before a file is read are in tests/hostile/test_refused_before_work.py
     "unknown model": (("predict", "a [MASK]", "--model", "no-such-model"), "no-such-model"),
     "folder that is no checkpoint": (("predict", "a [MASK]", "--model", "."), "config.json is missing"),

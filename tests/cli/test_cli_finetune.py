@@ -6,8 +6,6 @@ import os
 import random
 import shlex
 import signal
-import subprocess
-import sys
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -444,10 +442,10 @@ def test_a_full_disk(trained, cli, place):
     assert not (place / "full.jsonl").exists() and not (place / "full" / "model.safetensors").exists()
 
 
-# Killed, stopped, and gone on
+# Stopped, and gone on; kills are in tests/training/engine/test_resume.py
 
 
-LONGER = "finetune sentence --model tiny --train class.csv --steps 120 --batch-size 4 --device cpu --set dropout=0.1"
+LONGER = "finetune sentence --model tiny --train class.csv --steps 40 --batch-size 4 --device cpu --set dropout=0.1"
 
 
 @pytest.fixture(scope="module")
@@ -467,51 +465,25 @@ def same_run(one: Path, other: Path) -> None:
     assert {path.name for path in one.iterdir()} == {path.name for path in other.iterdir()}
 
 
-KILLED = """
-import os, signal
-from bertlab.cli.main import main
-from bertlab.training.engine import loop
-
-steps, step = iter(range(101)), loop.train_step
-
-def killed(*arguments):
-    if next(steps) == 100:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return step(*arguments)
-
-loop.train_step = killed
-main()
-"""
-
-
-def test_killed_it_goes_on_to_the_same_weights(unbroken, cli, place):
-    command = [sys.executable, "-c", KILLED, *shlex.split(f"{LONGER} --out killed")]
-    assert subprocess.run(command, cwd=place, capture_output=True).returncode == -signal.SIGKILL
-    assert list((place / "killed" / "resume").glob("state-00000[1-9]*.pt"))
-    assert not (place / "killed" / "model.safetensors").exists()
-    code, _, err = cli(f"{LONGER} --out killed")
-    assert code == 2 and "go on with --resume" in err[0]
-    swapped = LONGER.replace("class.csv", "class.jsonl --text-column label --label-column text")
-    code, _, err = cli(f"{swapped} --out killed --resume")
-    assert code == 2 and "another text" in err[0]
-    code, _, err = cli(f"{LONGER} --seed 1 --out killed --resume")
-    assert code == 2 and "seed was 0" in err[0]
-    assert cli(f"{LONGER} --out killed --resume")[0] == 0
-    same_run(unbroken, place / "killed")
-
-
-def test_ctrl_c_says_how_to_go_on(unbroken, cli, place, monkeypatch):
-    steps, original = iter(range(71)), loop.train_step
+def test_ctrl_c_says_how_to_go_on_and_the_same_command_alone_goes_on(unbroken, cli, place, monkeypatch):
+    steps, original = iter(range(26)), loop.train_step
 
     def press(*arguments):
-        if next(steps) == 70:
+        if next(steps) == 25:
             signal.raise_signal(signal.SIGINT)
         return original(*arguments)
 
     with monkeypatch.context() as patch:
         patch.setattr(loop, "train_step", press)
         code, _, err = cli(f"{LONGER} --out stopped")
-    assert code == 130 and err[-1] == "stopped at step 71; the same command with --resume goes on"
+    assert code == 130 and err[-1] == "stopped at step 26; the same command with --resume goes on"
+    code, _, err = cli(f"{LONGER} --out stopped")
+    assert code == 2 and "go on with --resume" in err[0]
+    swapped = LONGER.replace("class.csv", "class.jsonl --text-column label --label-column text")
+    code, _, err = cli(f"{swapped} --out stopped --resume")
+    assert code == 2 and "another text" in err[0]
+    code, _, err = cli(f"{LONGER} --seed 1 --out stopped --resume")
+    assert code == 2 and "seed was 0" in err[0]
     assert cli(f"{LONGER} --out stopped --resume")[0] == 0
     same_run(unbroken, place / "stopped")
 

@@ -7,17 +7,19 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from signal import ITIMER_PROF, SIG_IGN, SIGPROF, setitimer, signal
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from bertlab.course.difference import first_difference
 from bertlab.course.exercise import Exercise
 from bertlab.course.observe import tensors_of
 
 LOST = {"mask ignored": ("attention_mask", "mask", "padding", "special"), "segments ignored": ("token_type_ids",)}
-MOST_DRAWN = 100  # of a generator: some have no end
-Mutant = tuple[str, Callable]  # what is mutated, and a function that returns the program
+MOST_DRAWN = 20  # of a generator: some have no end
+Place = tuple[ast.AST, str, int | None]  # a node of a tree, a field of it, and which of several there
 
 
 def mutants(exercise: Exercise) -> Iterator[tuple[str, tuple]]:
@@ -32,18 +34,58 @@ def mutants(exercise: Exercise) -> Iterator[tuple[str, tuple]]:
 
 
 def of_source(exercise: Exercise) -> Iterator[tuple[str, tuple]]:
-    count = len(list(places(ast.parse(exercise.source))))
-    for number in range(count):
-        tree = ast.parse(exercise.source)
-        statement, change = list(places(tree))[number]
-        kind = change()
+    tree = ast.parse(exercise.source)
+    found = [*places(tree)]
+    learning = passed_by_learning(exercise, tree, found)
+    for number, (statement, kind, place, other) in enumerate(found):
+        if kind == "detached" and number not in learning:
+            continue  # it would change nothing
+        own = put(place, other)
         line = ast.unparse(statement).splitlines()[0]
-        code = compile(ast.fix_missing_locations(tree), "<mutant>", "exec")
+        code = compile(tree, "<mutant>", "exec")
+        put(place, own)
         yield f"{kind}: {line}", exercise.programs(code, detached=detached)
 
 
-def places(tree: ast.AST) -> Iterator[tuple[ast.stmt, Callable[[], str]]]:
-    """Yield each statement with each change that can be made to it; a change returns its name."""
+def passed_by_learning(exercise: Exercise, tree: ast.AST, found: list) -> set[int]:
+    """The numbers of the expressions through which something that learns goes, seen in one run of the reference."""
+    seen: set[int] = set()
+    watched = [(number, place, other) for number, (_, kind, place, other) in enumerate(found) if kind == "detached"]
+    own = []
+    for number, place, other in watched:
+        watch = ast.Call(ast.Name("watch", ast.Load()), [ast.Constant(number), *other.args], [])
+        own.append(put(place, ast.fix_missing_locations(ast.copy_location(watch, other))))
+    program = exercise.programs(compile(tree, "<watched>", "exec"), watch=partial(watch_into, seen))
+    for (_, place, _), each in zip(watched, own, strict=True):
+        put(place, each)
+    assert first_difference(exercise.outcome(program, exercise.sample()), exercise.expected) is None
+    return seen
+
+
+def watch_into(seen: set[int], number: int, value):
+    """Return the value; note the number if `detached` would cut something off."""
+    if isinstance(value, Iterator):
+        return map(partial(watch_into, seen, number), value)
+    effective.clear()
+    detached(value)
+    if effective:
+        seen.add(number)
+    return value
+
+
+def put(place: Place, other):
+    """Put something in that place of a tree; return what stood there."""
+    node, name, index = place
+    own = getattr(node, name)
+    if index is None:
+        setattr(node, name, other)
+        return own
+    own[index], other = other, own[index]
+    return other
+
+
+def places(tree: ast.AST) -> Iterator[tuple[ast.stmt, str, Place, Any]]:
+    """Yield each statement with each change that can be made to it: its kind, where, and what comes there."""
     for statement in ast.walk(tree):
         if isinstance(statement, ast.stmt) and not isinstance(statement, ast.ClassDef):
             if isinstance(statement, ast.FunctionDef):
@@ -53,7 +95,7 @@ def places(tree: ast.AST) -> Iterator[tuple[ast.stmt, Callable[[], str]]]:
             if ast.unparse(statement).startswith("nn.init."):
                 continue  # weights are drawn, not learned through
             for parent, field, child in own_expressions(statement):
-                yield from ((statement, change) for change in changes(parent, field, child))
+                yield from ((statement, *change) for change in changes(parent, field, child))
 
 
 def own_expressions(node: ast.AST) -> Iterator[tuple[ast.AST, tuple[str, int | None], ast.expr]]:
@@ -66,37 +108,18 @@ def own_expressions(node: ast.AST) -> Iterator[tuple[ast.AST, tuple[str, int | N
                 yield from own_expressions(child)
 
 
-def changes(parent: ast.AST, field: tuple[str, int | None], child: ast.expr) -> Iterator[Callable[[], str]]:
+def changes(parent: ast.AST, field: tuple[str, int | None], child: ast.expr) -> Iterator[tuple[str, Place, Any]]:
     if isinstance(child, ast.Constant) and type(child.value) is int:
-
-        def add_one() -> str:
-            child.value += 1
-            return "off by one"
-
-        yield add_one
+        yield "off by one", (child, "value", None), child.value + 1
     if isinstance(child, ast.Compare):
-        yield from (shift(child, number) for number, each in enumerate(child.ops) if type(each) in OTHER)
+        for number, each in enumerate(child.ops):
+            if type(each) in OTHER:
+                yield "off by one", (child, "ops", number), OTHER[type(each)]()
     if isinstance(child, ast.Name | ast.Call | ast.BinOp | ast.Subscript | ast.Attribute) and may_detach(parent, field):
         if not isinstance(getattr(child, "ctx", None), ast.Store | ast.Del):
-
-            def detach() -> str:
-                name, index = field
-                wrapped = ast.Call(ast.Name("detached", ast.Load()), [child], [])
-                if index is None:
-                    setattr(parent, name, wrapped)
-                else:
-                    getattr(parent, name)[index] = wrapped
-                return "detached"
-
-            yield detach
-
-
-def shift(compare: ast.Compare, number: int) -> Callable[[], str]:
-    def change() -> str:
-        compare.ops[number] = OTHER[type(compare.ops[number])]()
-        return "off by one"
-
-    return change
+            wrapped = ast.copy_location(ast.Call(ast.Name("detached", ast.Load()), [child], []), child)
+            ast.copy_location(wrapped.func, child)
+            yield "detached", (parent, *field), wrapped
 
 
 OTHER = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}

@@ -67,9 +67,9 @@ def saved(tmp_path, tok):
     return save
 
 
-# "pretraining" holds the first three; the command writes "sequence"; "token" is the first half of "crf"; "number" is
-# pooled as "embedding" is
-LIKE_OTHERS = ("encoder", "masked", "next", "sequence", "several", "token", "number")
+# "pretraining" holds the first three, and several outputs as "span" does; the command writes "sequence"; "token" is the
+# first half of "crf"; "number" is pooled as "embedding" is
+LIKE_OTHERS = ("encoder", "masked", "next", "sequence", "several", "token", "number", "span")
 
 
 @pytest.mark.slow

@@ -80,14 +80,28 @@ def ran(commands: list[list[str]]) -> list[dict]:
     return [json.loads(line) for line in answers.stdout.splitlines()]
 
 
+def with_control_characters(sound, place: Path) -> list[list[str]]:
+    """Commands on models with such characters in label names and in tokens of the vocabulary."""
+    folders = {kind: shutil.copytree(sound[kind], place / kind) for kind in ("sentence", "token", "pretraining")}
+    config(id2label={"0": "a\x1b[31m", "1": "b\r\nc", "2": "\x9b2J\u202e"})(folders["sentence"])
+    config(id2label={"0": "B-a\x1b[31m", "1": "B-b\n", "2": "B-c\x9b"})(folders["token"])
+    vocabulary(lambda tokens: [*tokens[:5], *(f"{n}\x1b[31m\x9b" for n in range(len(tokens) - 5))])(
+        folders["pretraining"]
+    )
+    commands = [arguments(face, kind, folder) for kind, folder in folders.items() for face in BOTH]
+    return commands + [[*command, "--json"] for command in commands]
+
+
 @pytest.fixture(scope="module")
 def results(sound, tmp_path_factory):
+    """What each row and face of ROWS gave, and under None what the commands with control characters gave."""
     asked = {}
     for name, (kind, damage, faces) in ROWS.items():
         folder = shutil.copytree(sound[kind], tmp_path_factory.mktemp("damaged") / kind)
         damage(folder)
         asked |= {(name, face): arguments(face, kind, folder) for face in faces}
-    return dict(zip(asked, ran(list(asked.values())), strict=True))
+    said = ran([*asked.values(), *with_control_characters(sound, tmp_path_factory.mktemp("control"))])
+    return dict(zip(asked, said[: len(asked)], strict=True)) | {None: said[len(asked) :]}
 
 
 @pytest.mark.parametrize(("name", "face"), [(name, face) for name, (*_, faces) in ROWS.items() for face in faces])
@@ -98,16 +112,8 @@ def test_one_line_and_exit_2(name, face, results):
     assert said["seconds"] < MOST_SECONDS and said["megabytes"] < MOST_MEGABYTES
 
 
-def test_control_characters_are_printed_escaped(sound, tmp_path):
-    """In label names and in tokens of the vocabulary."""
-    folders = {kind: shutil.copytree(sound[kind], tmp_path / kind) for kind in ("sentence", "token", "pretraining")}
-    config(id2label={"0": "a\x1b[31m", "1": "b\r\nc", "2": "\x9b2J\u202e"})(folders["sentence"])
-    config(id2label={"0": "B-a\x1b[31m", "1": "B-b\n", "2": "B-c\x9b"})(folders["token"])
-    vocabulary(lambda tokens: [*tokens[:5], *(f"{n}\x1b[31m\x9b" for n in range(len(tokens) - 5))])(
-        folders["pretraining"]
-    )
-    commands = [arguments(face, kind, folder) for kind, folder in folders.items() for face in BOTH]
-    commands += [[*command, "--json"] for command in commands]
-    for said in ran(commands):
+def test_control_characters_are_printed_escaped(results):
+    assert len(results[None]) == 12
+    for said in results[None]:
         assert said["code"] == 0, said
         assert "".join(said["out"].split("\n")).isprintable(), said["out"]

@@ -2,13 +2,14 @@
 
 import errno
 import os
-import subprocess
-import sys
+from functools import partial
+from pathlib import Path
 
 import pytest
 
 from bertlab import InputError
 from bertlab.io.atomic import atomic_file, atomic_folder, atomic_write, check_out, keep_apart
+from tests.forked import exit_code
 
 
 def tree(folder):
@@ -96,13 +97,13 @@ def test_a_failure_while_swapping_puts_everything_back(tmp_path, monkeypatch):
 def test_a_kill_while_writing_keeps_the_old_content(tmp_path):
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "a").write_text("old")
-    code = (
-        "import os, sys; from bertlab.io.atomic import atomic_folder\n"
-        "with atomic_folder(sys.argv[1]) as work:\n"
-        "    (work / 'a').write_text('half'); os._exit(9)"
-    )
-    done = subprocess.run([sys.executable, "-c", code, tmp_path / "model"])
-    assert done.returncode == 9
+
+    def dies():
+        with atomic_folder(tmp_path / "model") as work:
+            (work / "a").write_text("half")
+            os._exit(9)
+
+    assert exit_code(dies) == 9
     assert (tmp_path / "model" / "a").read_text() == "old"
 
 
@@ -130,32 +131,32 @@ def test_atomic_write_on_a_full_disk_keeps_the_old_file(tmp_path, monkeypatch):
     assert tree(tmp_path) == {"file": "old"}
 
 
-KILLED = """
-import os, sys
-from pathlib import Path
-from bertlab.io.atomic import atomic_file, atomic_folder
-home = Path(sys.argv[1])
-if sys.argv[2] == "file":
-    with atomic_file(home / "vectors") as file:
-        file.write(b"half"); file.flush(); os._exit(9)
-if sys.argv[2] == "swap":
+def dies_writing(home, what):
+    """Write a file, or a folder, until this process dies."""
+    if what == "file":
+        with atomic_file(home / "vectors") as file:
+            file.write(b"half")
+            file.flush()
+            os._exit(9)
     rename = Path.rename
+
     def dies(self, target):
         rename(self, target)
         if Path(target) == home / "a":
             os._exit(9)
-    Path.rename = dies
-with atomic_folder(home) as work:
-    for name in "abc":
-        (work / name).write_text("new")
-    if sys.argv[2] == "folder":
-        os._exit(9)
-"""
+
+    if what == "swap":
+        Path.rename = dies
+    with atomic_folder(home) as work:
+        for name in "abc":
+            (work / name).write_text("new")
+        if what == "folder":
+            os._exit(9)
 
 
 def killed(home, what):
     """A process that dies while it writes; it leaves one hidden folder."""
-    assert subprocess.run([sys.executable, "-c", KILLED, home, what]).returncode == 9
+    assert exit_code(partial(dies_writing, home, what)) == 9
     (left,) = home.glob(".*.part")
     return left
 

@@ -3,11 +3,11 @@
 import csv
 import errno
 import json
-import subprocess
-import sys
+import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ import torch
 from bertlab import BertForPreTraining, InputError
 from bertlab.training.initial_weights import new_model
 from bertlab.training.run_folder import RunFolder, locked
+from tests.forked import forked
 
 ROW = {"step": 10, "mlm_loss": 5.123456789, "tokens_per_second": 12345678.9}
 
@@ -71,17 +72,20 @@ def test_a_folder_in_use_is_one_line(tmp_path, recipe):
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["recipe.json", "resume"]
 
 
-HOLDER = "import sys, time; from pathlib import Path; from bertlab.training.run_folder import locked; "
-HOLDER += "lock = locked(Path(sys.argv[1])); lock.__enter__(); print('held', flush=True); time.sleep(600)"
-
-
 def test_a_killed_process_holds_no_lock(tmp_path):
-    holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(tmp_path)], stdout=subprocess.PIPE, text=True)
-    assert holder.stdout.readline() == "held\n"
+    held = get_context("fork").Event()
+
+    def hold():
+        with locked(tmp_path):
+            held.set()
+            signal.pause()
+
+    holder = forked(hold)
+    held.wait()
     with pytest.raises(InputError, match="another training"), locked(tmp_path):
         pass
     holder.kill()
-    holder.communicate()
+    holder.join()
     with locked(tmp_path):
         pass
 

@@ -23,7 +23,7 @@ from bertlab.tasks.registry import open_task
 
 transformers = pytest.importorskip("transformers")
 
-COUNT = 20
+COUNT = 8
 ENGLISH = Path(__file__).parents[3] / "data" / "english"
 PAIR = "Somebody talks about a film."
 CLOSE = dict(abs=2e-3)
@@ -46,7 +46,7 @@ def pipeline(task: str, name: str, **options):
 
 
 def texts(name: str) -> list[str]:
-    """Twenty sentences of the world that the model knows."""
+    """Eight sentences of the world that the model knows."""
     if name.startswith("english"):
         return [example.text for example in film_reviews()][:COUNT]
     return [example.text for example in sentiment(seed=0, count=COUNT, split="test")]

@@ -22,6 +22,7 @@ from bertlab.training.batches import batches
 from bertlab.training.engine import loop
 from bertlab.training.engine.checkpoints import Checkpoints
 from bertlab.training.engine.signals import STOPPING, deferred_signals, ended_by_signals
+from tests.training.engine import killed_runs
 from tests.training.toy import pretrained
 
 
@@ -282,12 +283,22 @@ def test_what_ends_a_process_before_it_trains_leaves_with_its_code():
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the runs are forked")
-@pytest.mark.parametrize("command", ["pretrain", pytest.param("finetune", marks=pytest.mark.nightly)])
-def test_killed_at_any_moment_it_goes_on_to_the_same_weights(command):
-    """Through the command line, on one thread and two in turns; with more kills it is a benchmark.
+def test_killed_at_a_step_or_while_saving_it_goes_on_to_the_same_weights(tmp_path):
+    """Through the command line, on one thread and two in turns."""
+    command = [sys.executable, killed_runs.__file__]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    told = done.stdout.splitlines()[-1:]
+    assert told == ["0 SIGKILL SIGKILL SIGKILL SIGKILL 0"], done.stdout + done.stderr
+    assert "damaged" not in done.stderr
+    whole, killed = (tmp_path / how / "model.safetensors" for how in ("whole", "killed"))
+    assert whole.read_bytes() == killed.read_bytes()
 
-    One kill of a fine-tuning is in tests/cli/test_cli_finetune.py.
-    """
+
+@pytest.mark.nightly
+@pytest.mark.skipif(sys.platform == "win32", reason="the runs are forked")
+@pytest.mark.parametrize("command", ["pretrain", "finetune"])
+def test_killed_at_any_moment_it_goes_on_to_the_same_weights(command):
+    """With more kills it is a benchmark."""
     script = Path(__file__).parents[3] / "benchmarks" / "pretraining" / "kills.py"
     arguments = ["--command", command, "--points", "4", "--precision", "bfloat16"]
     done = subprocess.run([sys.executable, script, *arguments], capture_output=True, text=True)
