@@ -73,8 +73,10 @@ def say_what_is_lost() -> None:
 def choose() -> str:
     """Show the fields for a model. An upload takes precedence over a folder, a folder over a bundled model."""
     names = offered() or [DEFAULT_MODEL]
-    first = names.index(DEFAULT_MODEL) if DEFAULT_MODEL in names else 0
-    bundled = st.selectbox("Bundled model", names, index=first, key="model", bind="query-params")
+    first = DEFAULT_MODEL if DEFAULT_MODEL in names else names[0]
+    state.open_with("model", "model", lambda linked: linked if linked in names else first)
+    bundled = st.selectbox("Bundled model", names, key="model", persist_state="session")
+    state.share("model", bundled if bundled != first else "")  # a bound field's value leaves the address with its page
     switch_world(bundled)
     typed = type_folder().strip() if gate.places() else ""
     with st.expander("or upload one", icon=":material/upload:"):
