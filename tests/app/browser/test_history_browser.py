@@ -53,16 +53,17 @@ def test_one_press_is_one_entry_and_back_undoes_it(tab, server, page):
     unharmed(tab)
 
 
-def test_back_from_another_page_brings_text_and_mask(tab, server):
-    show(tab, server, "play", "?text=my+dog+is+hairy.&mask=2")
+def test_model_text_and_mask_go_to_another_page_and_come_back(tab, server):
+    show(tab, server, "play", "?model=storyworld-tiny&text=my+dog+is+hairy.&mask=2")
     before, entries = tab.url, tab.evaluate("history.length")
     tab.get_by_role("link", name="Attention", exact=True).click()
     tab.locator(".matrix").wait_for()
     settle(tab)
     assert tab.evaluate("history.length") == entries + 1
+    assert "model=storyworld-tiny" in tab.url and "dog+is+hairy" in tab.url
     tab.go_back()
     tab.locator(".large").wait_for()
     settle(tab)
-    assert tab.url == before and "mask=2" in before
+    assert tab.url == before and "mask=2" in before and "model=storyworld-tiny" in before
     assert tab.get_by_label("Your sentence").input_value() == "my dog is hairy."
     unharmed(tab)
