@@ -43,11 +43,12 @@ TITLES |= {"wnut": "names (WNUT-17), F1", "squad": "questions (XQuAD-en), F1"}
 Results = dict[tuple[str, str, int], float]  # (set, learner, seed) -> the main measure
 
 
-def learned(name: str, learner: str, seed: int, sets: Sets) -> float:
+def learned(name: str, learner: str, seed: int, sets: Sets, steps: int) -> float:
     """Return the main measure on the test set after the command's fine-tuning."""
     model, rank, random_weights = LEARNERS[learner]
     longest = 256 if name == "squad" else 128
-    command = Finetune(REAL[name].task, model, train=Path("train"), seed=seed, lora=rank, max_length=longest)
+    given = {"seed": seed, "lora": rank, "max_length": longest, "steps": steps}
+    command = Finetune(REAL[name].task, model, train=Path("train"), **given)
     recipe = enough_steps(command, recipe_of(command), sets)
     start = untrained(recipe, sets.train) if random_weights else None
     result = finetune(recipe, sets.train, model=start, progress=False)
@@ -73,7 +74,7 @@ def measure(options: argparse.Namespace, results: Results) -> None:
             results |= {(name, title, seed): figure for title, figure in simple(name, sets).items()}
         for learner in LEARNERS:
             if learner not in known:
-                results[name, learner, seed] = learned(name, learner, seed, sets)
+                results[name, learner, seed] = learned(name, learner, seed, sets, options.steps)
                 print(name, learner, seed, f"{results[name, learner, seed]:.3f}", file=sys.stderr, flush=True)
                 write(options.results, results)
 
@@ -108,6 +109,7 @@ def main() -> None:
     parser.add_argument("--results", type=Path, required=True, help="CSV that keeps every result")
     parser.add_argument("--sets", nargs="+", choices=TITLES, default=list(TITLES))
     parser.add_argument("--examples", type=int, default=2000)
+    parser.add_argument("--steps", type=int, help="as many as the command takes if not given")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
