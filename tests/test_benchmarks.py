@@ -13,6 +13,7 @@ import pytest
 import torch
 from rich.table import Table
 
+from benchmarks.tables import read_results
 from bertlab import BertForPreTraining, Tokenizer
 from bertlab.corpora import storyworld
 from bertlab.training.engine.optim import make_optimizers
@@ -337,8 +338,8 @@ def test_a_learning_curve_goes_on_where_it_stopped(monkeypatch, tmp_path):
     )
     with pytest.raises(KeyboardInterrupt):
         curve.measure(options)
-    assert len(curve.read_curves(options.curves)) == 3
+    assert len(read_results(options.curves, curve.COLUMNS)) == 3
     trained.clear()
     curve.measure(options)
     assert trained == [(9, 0)] * 3  # six in all: sentences have no whole texts
-    assert {key[2] for key in curve.read_curves(options.curves)} == {4, 9}
+    assert {key[2] for key in read_results(options.curves, curve.COLUMNS)} == {4, 9}

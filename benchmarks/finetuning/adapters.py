@@ -13,10 +13,9 @@ Texts are cut after 128 tokens, passages read in windows of 256. Beside them sta
 """
 
 import argparse
-import csv
-import io
 import random
 import sys
+from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 
@@ -24,11 +23,10 @@ import torch
 
 from benchmarks.finetuning.real import REAL
 from benchmarks.finetuning.storyworld import task_of
-from benchmarks.tables import head, line, spread
+from benchmarks.tables import Results, head, line, read_results, spread, write_results
 from bertlab.cli.finetune import Finetune, enough_steps, recipe_of
 from bertlab.cli.shared.examples import Sets
 from bertlab.cli.shared.tuning import untrained
-from bertlab.io.atomic import atomic_write
 from bertlab.training.finetune import finetune
 
 COLUMNS = ("set", "learner", "seed", "measure")
@@ -40,14 +38,13 @@ LEARNERS = {  # model, adapter's rank, weights drawn at random?
 }
 TITLES = {"mr": "opinions (MR), accuracy", "snli": "pairs (SNLI), accuracy"}
 TITLES |= {"wnut": "names (WNUT-17), F1", "squad": "questions (XQuAD-en), F1"}
-Results = dict[tuple[str, str, int], float]  # (set, learner, seed) -> the main measure
 
 
-def learned(name: str, learner: str, seed: int, sets: Sets, steps: int) -> float:
+def learned(name: str, learner: str, seed: int, sets: Sets, changes: Sequence[str]) -> float:
     """Return the main measure on the test set after the command's fine-tuning."""
     model, rank, random_weights = LEARNERS[learner]
     longest = 256 if name == "squad" else 128
-    given = {"seed": seed, "lora": rank, "max_length": longest, "steps": steps}
+    given = {"seed": seed, "lora": rank, "max_length": longest, "set": (tuple(changes),)}
     command = Finetune(REAL[name].task, model, train=Path("train"), **given)
     recipe = enough_steps(command, recipe_of(command), sets)
     start = untrained(recipe, sets.train) if random_weights else None
@@ -74,24 +71,9 @@ def measure(options: argparse.Namespace, results: Results) -> None:
             results |= {(name, title, seed): figure for title, figure in simple(name, sets).items()}
         for learner in LEARNERS:
             if learner not in known:
-                results[name, learner, seed] = learned(name, learner, seed, sets, options.steps)
+                results[name, learner, seed] = learned(name, learner, seed, sets, options.set)
                 print(name, learner, seed, f"{results[name, learner, seed]:.3f}", file=sys.stderr, flush=True)
-                write(options.results, results)
-
-
-def read(path: Path) -> Results:
-    """Return the results of a file, none if it is not there yet."""
-    if not path.exists():
-        return {}
-    with path.open(encoding="utf-8", newline="") as file:
-        return {(row["set"], row["learner"], int(row["seed"])): float(row["measure"]) for row in csv.DictReader(file)}
-
-
-def write(path: Path, results: Results) -> None:
-    text = io.StringIO()
-    rows = ([*key, f"{figure:.4f}"] for key, figure in sorted(results.items()))
-    csv.writer(text, lineterminator="\n").writerows([COLUMNS, *rows])
-    atomic_write(path, text.getvalue())
+                write_results(options.results, COLUMNS, results)
 
 
 def table(results: Results) -> list[str]:
@@ -109,12 +91,12 @@ def main() -> None:
     parser.add_argument("--results", type=Path, required=True, help="CSV that keeps every result")
     parser.add_argument("--sets", nargs="+", choices=TITLES, default=list(TITLES))
     parser.add_argument("--examples", type=int, default=2000)
-    parser.add_argument("--steps", type=int, help="as many as the command takes if not given")
+    parser.add_argument("--set", nargs="+", default=(), help="FIELD=VALUE of the recipe; keep it in a file of its own")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    results = read(options.results)
+    results = read_results(options.results, COLUMNS)
     if options.data:
         measure(options, results)
     print("\n".join(table(results)))

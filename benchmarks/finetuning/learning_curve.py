@@ -37,7 +37,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.tables import head, line, spread
+from benchmarks.tables import head, line, read_results, spread, write_results
 from bertlab.cli.finetune import Finetune, enough_steps, recipe_of
 from bertlab.cli.shared.examples import Sets
 from bertlab.cli.shared.tuning import untrained
@@ -47,7 +47,6 @@ from bertlab.corpora.english.large import REVIEWS
 from bertlab.corpora.examples import TextExample
 from bertlab.course.pictures import reduced
 from bertlab.draw.figures.tasks.finetuning import labels_needed
-from bertlab.io.atomic import atomic_write
 from bertlab.model import BertModel
 from bertlab.tasks.baselines import predicted_by_tfidf
 from bertlab.tokenizer import Tokenizer
@@ -191,13 +190,13 @@ LEARNERS: dict[str, Callable[[str, Labelled, Labelled, int], float]] = {
 
 def measure(options: argparse.Namespace) -> None:
     """Add to the file what it lacks, a line after each training."""
-    known = read_curves(options.curves)
+    known = read_results(options.curves, COLUMNS)
     for key, train, test in trainings(options):
         if key not in known:
             *_, learner, seed = key
             known[key] = LEARNERS[learner](options.model, train, test, seed)
             print(*key, f"{known[key]:.3f}", file=sys.stderr, flush=True)
-            write_curves(options.curves, known)
+            write_results(options.curves, COLUMNS, known)
 
 
 def trainings(options: argparse.Namespace) -> Iterator[tuple[Key, Labelled, Labelled]]:
@@ -209,24 +208,6 @@ def trainings(options: argparse.Namespace) -> Iterator[tuple[Key, Labelled, Labe
         for learner in options.learners:
             if name in LONG or not learner.endswith(WHOLE):
                 yield (model, name, len(train), learner, seed), train, test
-
-
-def read_curves(path: Path) -> dict[Key, float]:
-    """Return the accuracies of a file, none if it is not there yet."""
-    if not path.exists():
-        return {}
-    with path.open(encoding="utf-8", newline="") as file:
-        return {
-            (row["model"], row["set"], int(row["labels"]), row["learner"], int(row["seed"])): float(row["accuracy"])
-            for row in csv.DictReader(file)
-        }
-
-
-def write_curves(path: Path, curves: dict[Key, float]) -> None:
-    text = io.StringIO()
-    rows = ([*key, f"{accuracy:.4f}"] for key, accuracy in sorted(curves.items()))
-    csv.writer(text, lineterminator="\n").writerows([COLUMNS, *rows])
-    atomic_write(path, text.getvalue())
 
 
 def by_learner(curves: dict[Key, float], model: str, name: str) -> dict[str, dict[int, list[float]]]:
@@ -272,7 +253,7 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     if options.data:
         measure(options)
-    curves = read_curves(options.curves)
+    curves = read_results(options.curves, COLUMNS)
     print("\n".join(table(curves)))
     if options.pictures:
         draw(curves, options.pictures)

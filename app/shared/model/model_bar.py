@@ -74,9 +74,7 @@ def choose() -> str:
     """Show the fields for a model. An upload takes precedence over a folder, a folder over a bundled model."""
     names = offered() or [DEFAULT_MODEL]
     first = DEFAULT_MODEL if DEFAULT_MODEL in names else names[0]
-    state.open_with("model", "model", lambda linked: linked if linked in names else first)
-    bundled = st.selectbox("Bundled model", names, key="model", persist_state="session")
-    state.share("model", bundled if bundled != first else "")  # a bound field's value leaves the address with its page
+    bundled = state.linked_select("Bundled model", names, "model", first)
     switch_world(bundled)
     typed = type_folder().strip() if gate.places() else ""
     with st.expander("or upload one", icon=":material/upload:"):
@@ -151,17 +149,19 @@ def choose_step(place: DeltaGenerator) -> None:
     """Show a slider over the snapshots of the model's training, if it has any. It sets the model of every page."""
     steps = models.steps()
     if not steps:
+        state.share("step", "")
         return
-    if st.session_state.get("step") not in steps:
-        st.session_state.pop("step", None)
+    state.open_with("step", "step", lambda linked: linked)
+    if st.session_state.step not in steps:
+        st.session_state.step = steps[-1]
     place.select_slider(
         "Step of its training",
         steps,
-        steps[-1],
         key="step",
-        bind="query-params",
+        persist_state="session",
         help="Snapshots of the model, from the initial weights at step 0. Move the slider to watch it learn.",
     )
+    state.share("step", st.session_state.step if st.session_state.step != steps[-1] else "")
     name = models.at_step(st.session_state.opened_model, st.session_state.step)
     if wrong := models.problem_of(name):
         st.error(plain(wrong), icon=":material/edit:")
@@ -171,11 +171,11 @@ def choose_step(place: DeltaGenerator) -> None:
 
 def compare_with() -> None:
     names = [models.NOTHING, models.RANDOM, *offered()]
-    st.selectbox(
+    state.linked_select(
         "Compare with",
         names,
-        key="versus",
-        bind="query-params",
+        "versus",
+        models.NOTHING,
         on_change=lambda: gate.permit(st.session_state.versus or ""),
         accept_new_options=bool(gate.places()),
         help="A second model, shown beside the first where that tells you something. "

@@ -70,6 +70,16 @@ def linked_chip(label: str, names: Sequence[str], key: str, name: str, first: in
     return chosen
 
 
+def linked_select(label: str, names: Sequence[str], key: str, first: str, **options) -> str:
+    """Show a list of names, of which the `first` is chosen at first. All pages and the link remember the choice, which
+    a field that is bound to the link takes out of it with the page. `accept_new_options` allows other names."""
+    free = options.get("accept_new_options")
+    open_with(key, key, lambda linked: linked if linked in names or linked and free else first)
+    chosen = st.selectbox(label, names, key=key, persist_state="session", **options)
+    share(key, chosen if chosen and chosen != first else "")
+    return chosen
+
+
 def one_of(label: str, names: Iterable, key: str, place=st, **options):
     """Show names side by side, of which the first is chosen at first. The link holds the choice."""
     names = list(names)

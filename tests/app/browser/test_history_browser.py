@@ -54,13 +54,13 @@ def test_one_press_is_one_entry_and_back_undoes_it(tab, server, page):
 
 
 def test_model_text_and_mask_go_to_another_page_and_come_back(tab, server):
-    show(tab, server, "play", "?model=storyworld-tiny&text=my+dog+is+hairy.&mask=2")
+    show(tab, server, "play", "?model=storyworld-tiny&step=300&text=my+dog+is+hairy.&mask=2")
     before, entries = tab.url, tab.evaluate("history.length")
     tab.get_by_role("link", name="Attention", exact=True).click()
     tab.locator(".matrix").wait_for()
     settle(tab)
     assert tab.evaluate("history.length") == entries + 1
-    assert "model=storyworld-tiny" in tab.url and "dog+is+hairy" in tab.url
+    assert all(part in tab.url for part in ("model=storyworld-tiny", "step=300", "dog+is+hairy"))
     tab.go_back()
     tab.locator(".large").wait_for()
     settle(tab)
