@@ -46,7 +46,7 @@ from bertlab.tasks.span import SpanTask
 from bertlab.tasks.token import entities
 from bertlab.tokenizer import SPECIAL_TOKENS
 from bertlab.training.distill import soft_loss as library_soft_loss
-from bertlab.training.engine.optim import rate_factor, rate_scales
+from bertlab.training.engine.optim import Optimization, rate_factor, rate_scales
 from bertlab.training.engine.throughput import operations_by_part
 from bertlab.training.initial_weights import start_from_sinusoids
 
@@ -175,7 +175,7 @@ def test_shares_and_losses_are_those_of_the_library_and_of_torch():
     names = {weight: name for name, weight in model.named_parameters()}
     pairs = one_sentence.layer_shares(model, 0.5)
     mine = {names[weight]: share for part, share in pairs for weight in part.parameters()}
-    assert mine == pytest.approx(rate_scales(list(names.values()), 0.5))
+    assert mine == pytest.approx(rate_scales(list(names.values()), Optimization(layer_decay=0.5)))
     logits, labels = random_tensor(5, 4), torch.tensor([0, 3, 1, 1, 2])
     right = F.cross_entropy(logits, labels, label_smoothing=0.2)
     assert torch.allclose(smooth_loss(logits, labels, 0.2), right)

@@ -38,7 +38,9 @@ class Optimization:
     find word order several times sooner, and [CLS] stays able to tell texts apart.
 
     With a `layer_decay` below 1, each layer learns that much more slowly than the one above it and the embeddings
-    slowest; the last layer and the head have the whole rate (Howard & Ruder 2018, section 3.2; Sun et al. 2019).
+    slowest; the last layer and the head have the whole rate (Howard & Ruder 2018, section 3.2; Sun et al. 2019). The
+    head, all that is outside the encoder and its pooler, learns `head_scale` times as fast: its weights are new, and
+    those of a pretrained encoder are not.
     """
 
     optimizer: str = "adamw"
@@ -48,6 +50,7 @@ class Optimization:
     clip: float = 1.0  # largest norm of the whole gradient
     beta2: float = 0.98  # how slowly Adam and its kin forget the size of gradients; the paper's long runs have 0.999
     layer_decay: float = 1.0  # a layer's learning rate over that of the layer above it
+    head_scale: float = 1.0  # the head's learning rate over that of the encoder
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "optimizer", self.optimizer.lower())
@@ -60,6 +63,7 @@ class Optimization:
             "clip": self.clip > 0,
             "beta2": 0 <= self.beta2 < 1,
             "layer_decay": 0 < self.layer_decay <= 1,
+            "head_scale": 0 < self.head_scale < float("inf"),
         }
         for name in (name for name, fit in fits.items() if not fit):
             raise InputError(f"optim.{name}={getattr(self, name)} is out of range")
@@ -74,7 +78,7 @@ def make_optimizers(model: nn.Module, settings: Optimization, products: torch.dt
     trained = {name: p for name, p in model.named_parameters() if p.requires_grad}
     if not trained:
         raise InputError("there is nothing to train: all weights are frozen")
-    scales = rate_scales([name for name, _ in model.named_parameters()], settings.layer_decay)
+    scales = rate_scales([name for name, _ in model.named_parameters()], settings)
     muon = settings.optimizer == "muon"
     hidden = {n: p for n, p in trained.items() if muon and p.ndim >= 2 and ("layer" in n or "pooler" in n)}
     decayed = {n: p for n, p in trained.items() if p.ndim >= 2 and n not in hidden}
@@ -123,11 +127,17 @@ def step_if_finite(optimizers: Sequence[Optimizer], finite: Tensor) -> None:
         torch.where(finite, weight, old, out=weight)
 
 
-def rate_scales(names: Iterable[str], layer_decay: float) -> dict[str, float]:
-    """Return each parameter's share of the learning rate, from its name: 1 from the last layer on, less below."""
+def rate_scales(names: Iterable[str], settings: Optimization) -> dict[str, float]:
+    """Return each parameter's share of the learning rate, from its name: less below the last layer, more in the head."""
     numbers = {name: layer_number(name) for name in names}
     last = max((number for number in numbers.values() if number is not None), default=0)
-    return {name: 1.0 if number is None else layer_decay ** (last - number) for name, number in numbers.items()}
+
+    def scale(name: str, number: int | None) -> float:
+        if number is not None:
+            return settings.layer_decay ** (last - number)
+        return 1.0 if name.startswith("bert.") else settings.head_scale
+
+    return {name: scale(name, number) for name, number in numbers.items()}
 
 
 def layer_number(name: str) -> int | None:
@@ -197,6 +207,7 @@ COMPACT_RATES = (3e-4, 1e-4, 5e-5)  # narrower published models; at 3e-4 some se
 OWN_RATES = (4e-3, 2e-3, 1e-3)  # for Muon
 OWN = Optimization("muon", learning_rate=OWN_RATES[1], warmup=0.1)
 LORA_RATES = (2e-3, 1e-3, 5e-4)  # for AdamW on low-rank changes (docs/finetuning.md)
+HEAD_SCALE = 10.0  # of adapters and of narrower published models, which otherwise find no name among 2,000 sentences
 
 
 def has_read_little(config: BertConfig) -> bool:
@@ -221,10 +232,11 @@ def suited_rates(config: BertConfig, lora: int = 0) -> tuple[float, float, float
 
 
 def suited_optimization(config: BertConfig, lora: int = 0) -> Optimization:
-    """Return what fine-tunes this model well: the paper's AdamW (appendix A.3) at a rate that suits the width, or Muon
-    for a model that has read little, unless low-rank changes alone are learned."""
+    """Return what fine-tunes this model well: the paper's AdamW (appendix A.3) at a rate that suits the width, with a
+    faster head if the model is narrow; or Muon for one that has read little, unless low-rank changes alone are
+    learned."""
     if has_read_little(config) and not lora:
         return OWN
-    return Optimization(
-        "adamw", learning_rate=suited_rates(config, lora)[1], warmup=0.1, weight_decay=0.01, beta2=0.999
-    )
+    rate = suited_rates(config, lora)[1]
+    scale = HEAD_SCALE if lora or config.hidden_size < WIDE else 1.0
+    return Optimization("adamw", learning_rate=rate, warmup=0.1, weight_decay=0.01, beta2=0.999, head_scale=scale)

@@ -10,11 +10,13 @@ from bertlab import (
     BertForPreTraining,
     BertForQuestionAnswering,
     BertForSequenceClassification,
+    BertForTokenClassification,
     BertModel,
     InputError,
 )
 from bertlab.cli.shared.settings import with_settings
 from bertlab.config import LAYER_MIXES
+from bertlab.model.lora import adapt
 from bertlab.training.engine import optim
 from bertlab.training.engine.optim import (
     OPTIMIZERS,
@@ -243,6 +245,20 @@ def test_lower_layers_learn_more_slowly(optimizer, config):
         assert [scale] == [share for part, share in expected.items() if part in name], name
 
 
+@pytest.mark.parametrize("head", [BertForSequenceClassification, BertForTokenClassification, BertForQuestionAnswering])
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+def test_the_head_alone_learns_faster(optimizer, head, config):
+    """The pooler is a part of the encoder; an adapter's matrices are too."""
+    for adapted in (False, True):
+        model = head(config)
+        if adapted:
+            adapt(model, "english", rank=2)
+        scales = scales_by_name(model, Optimization(optimizer, head_scale=10.0))
+        fast = {name for name, scale in scales.items() if scale == 10.0}
+        assert fast == {name for name in scales if name.startswith(("classifier.", "span."))} != set()
+        assert {scale for name, scale in scales.items() if name not in fast} == {1.0}
+
+
 def test_without_layer_decay_there_are_no_more_groups_than_before(config):
     assert [len(o.param_groups) for o in make_optimizers(BertForPreTraining(config), Optimization("muon"))] == [1, 2]
     assert set(scales_by_name(BertForPreTraining(config), Optimization("muon")).values()) == {1.0}
@@ -265,10 +281,11 @@ def test_a_step_heeds_the_share_of_each_layer(optimizer, config, batch):
             torch.testing.assert_close(model.get_parameter(key).detach(), before[key] * (1 - rate * share * 0.5))
 
 
-def test_a_layer_decay_out_of_range_is_told():
-    for value in (0.0, 1.5):
-        with pytest.raises(InputError, match="optim.layer_decay"):
-            Optimization(layer_decay=value)
+@pytest.mark.parametrize("field, values", [("layer_decay", (0.0, 1.5)), ("head_scale", (0.0, -1.0, float("inf")))])
+def test_a_share_out_of_range_is_told(field, values):
+    for value in values:
+        with pytest.raises(InputError, match=f"optim.{field}"):
+            Optimization(**{field: value})
 
 
 # Freezing

@@ -49,12 +49,14 @@ def test_a_wide_model_is_finetuned_as_in_the_paper(drawn):
     config = BertConfig(initializer_range=drawn)
     assert suited_optimization(config).learning_rate == 3e-5 and rates_of(config) == PAPER_RATES == (5e-5, 3e-5, 2e-5)
     assert suited_optimization(config).beta2 == 0.999  # fine-tuning has the paper's Adam
+    assert suited_optimization(config).head_scale == 1.0 < suited_optimization(config, lora=8).head_scale
 
 
 def test_the_default_is_the_middle_of_the_grid():
     for config in (BertConfig(), BertConfig(**MINILM), PretrainRecipe().config(1000)):
         most, middle, least = rates_of(config)
         assert most > suited_optimization(config).learning_rate == middle > least
+    assert suited_optimization(BertConfig(**MINILM)).head_scale > 1.0
 
 
 def test_continued_pretraining_keeps_what_tells_the_models_apart(tmp_path):
