@@ -32,6 +32,12 @@ export JUPYTER_PREFER_ENV_PATH := 1
 # Threads that wait sleep soon: training keeps its speed beside other programs (see bertlab/__init__.py).
 export OMP_WAIT_POLICY := PASSIVE
 export GOMP_SPINCOUNT := 2000
+# Where compiled modules may not be kept beside their sources, .venv keeps them. Hundreds of processes would compile
+# PyTorch anew in the tests: 3 seconds of a processor each, 1.6 without.
+ifneq ($(PYTHONDONTWRITEBYTECODE),)
+export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
+unexport PYTHONDONTWRITEBYTECODE
+endif
 
 help: ## list what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
