@@ -47,6 +47,8 @@ def main(extras: Sequence[str]) -> None:
     if set(wanted) == there:
         return
     if not works():
+        if VENV.is_symlink():  # clearing would empty the folder that it leads to, which is another's
+            VENV.unlink()
         run(sys.executable, "-m", "venv", "--clear", VENV)
     READY.unlink(missing_ok=True)
     print("Installing bertlab into .venv: a minute or two, once.", flush=True)

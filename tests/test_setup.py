@@ -198,6 +198,16 @@ def test_the_venv_of_another_clone_is_not_used(machine):
     assert machine.install("app") == ["venv", *ONCE]
 
 
+def test_the_venv_of_another_clone_is_left_whole_behind_a_link(machine, tmp_path):
+    machine.install("app")
+    other = (machine.folder / ".venv").rename(tmp_path / "other")
+    (machine.folder / ".venv").symlink_to(other)
+    (other / "pyvenv.cfg").write_text(f"command = python -m venv {other}\n")
+    before = sorted(other.rglob("*"))
+    assert machine.install("app") == ["venv", *ONCE]
+    assert sorted(other.rglob("*")) == before and not (machine.folder / ".venv").is_symlink()
+
+
 def test_a_venv_whose_python_is_gone_is_replaced(machine):
     machine.install("app")
     shutil.rmtree(machine.folder / ".venv" / "bin")

@@ -128,7 +128,7 @@ def step_if_finite(optimizers: Sequence[Optimizer], finite: Tensor) -> None:
 
 
 def rate_scales(names: Iterable[str], settings: Optimization) -> dict[str, float]:
-    """Return each parameter's share of the learning rate, from its name: less below the last layer, more in the head."""
+    """Return each parameter's share of the learning rate, from its name: less below the last layer, more above all."""
     numbers = {name: layer_number(name) for name in names}
     last = max((number for number in numbers.values() if number is not None), default=0)
 
