@@ -49,8 +49,8 @@ class Finetune:
     """The pretrained model: a bundled name, a folder or a hub id. If not given: english, or for examples of the
     small world storyworld-tiny."""
     train: Path | None = None
-    """Examples to learn from: CSV, TSV or JSON lines (sentence, pair, choice, match), CoNLL columns (token), SQuAD JSON
-    (qa); if not given, the small world's own, or docstrings."""
+    """Examples to learn from: CSV, TSV or JSON lines (sentence, pair, choice, match), CoNLL columns or JSON lines
+    (token), SQuAD JSON (qa); if not given, the small world's own, or docstrings."""
     dev: Path | None = None
     """Examples to choose the best checkpoint by; a tenth of the training file if not given."""
     test: Path | None = None
@@ -96,7 +96,7 @@ class Finetune:
         """Train, measure and compare; write the card."""
         from bertlab.cli.shared.checks import check_start
         from bertlab.cli.shared.cross_validation import cross_validate
-        from bertlab.cli.shared.examples import Sources, read_sets
+        from bertlab.cli.shared.examples import Sources, read_sets, warn_of_repeats
         from bertlab.cli.shared.tuning import Options, check_known_labels, run_once
         from bertlab.evaluation.wording import in_figures, print_comparison
 
@@ -115,6 +115,7 @@ class Finetune:
             rows = cross_validate(options, recipe, sets, out, self.folds, own_dev)
         else:
             check_known_labels(recipe, sets, options.skip)
+            warn_of_repeats(sets)
             rows = in_figures(run_once(options, recipe, sets, out))
         if rows:
             print_comparison(rows)

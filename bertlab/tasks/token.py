@@ -94,15 +94,19 @@ class TokenTask(Task[TokenExample, TokenPrediction]):
 
     @classmethod
     def read_file(cls, path: Path, options: "ReadOptions") -> Iterator[TokenExample]:
-        """Yield the sentences of a CoNLL file."""
+        """Yield the sentences of a CoNLL file, or of JSON lines that list words and labels."""
         from bertlab.corpora.labelled.conll import read_conll
+        from bertlab.corpora.labelled.records import JSON
 
+        if path.suffix.lower() in JSON:
+            yield from super().read_file(path, options)
+            return
         how: dict[str, Any] = {"labelled": options.labelled, "encoding": options.encoding, "skipped": options.skipped}
         if options.columns.text is not None:
             how["word_column"] = _number("--text-column", options.columns.text)
         if options.columns.label is not None:
             how["label_column"] = _number("--label-column", options.columns.label)
-        return read_conll(path, **how)
+        yield from read_conll(path, **how)
 
     def read_new(self, path: Path, options: "ReadOptions") -> Iterator[TokenExample]:
         """Yield the sentences of a CoNLL file; of one whose lines or rows hold texts, the words of each text."""

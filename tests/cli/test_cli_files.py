@@ -70,7 +70,7 @@ def test_labels_that_nobody_agreed_on_and_rare_ones(cli, place):
     assert "occurs once" in report
     _, said = cli(f"{ask} --skip-label - slip twice --out agreed {QUICK}")
     assert "left out 6 rows labelled '-'; left out 2 rows labelled 'twice'; left out 1 row labelled 'slip'" in said
-    assert "warning" not in said and "left out 6 rows" in (place / "agreed" / "report.md").read_text()
+    assert "occurs" not in said and "left out 6 rows" in (place / "agreed" / "report.md").read_text()
     config = json.loads((place / "agreed" / "config.json").read_text())
     assert sorted(config["label2id"]) == ["contradiction", "entailment", "neutral"]
     measured, said = cli("evaluate agreed --data ocnli.json --skip-label - --on-error skip --json")
@@ -154,3 +154,33 @@ def test_a_label_that_only_one_fold_has_stops_before_the_first_training(cli, pla
         "left out 1 row with labels that the model does not know: 'INTJ'" in cli(f"{ask} --on-error skip --out on")[1]
     )
     assert len(json.loads((place / "on" / "folds.json").read_text())["this run"]["token_accuracy"]["folds"]) == 2
+
+
+def test_repeated_and_contradicting_examples_are_warned_of(cli, place):
+    """Each example once, with one class, is no reason for a warning."""
+    rows = [f"text {n} of forty\t{n % 2}" for n in range(40)]
+    write(place / "once.tsv", ["text\tlabel", *rows])
+    write(place / "other.tsv", ["text\tlabel", *(row.replace("forty", "others") for row in rows)])
+    ask = f"finetune sentence --model tiny {QUICK} --train"
+    said = cli(f"{ask} once.tsv --test other.tsv --out once")[1]
+    assert "too much of new ones" not in said and "another label" not in said
+    write(place / "new.tsv", ["text\tlabel", rows[0], *(row.replace("forty", "new ones") for row in rows[:9])])
+    said = cli(f"{ask} once.tsv --dev other.tsv --test new.tsv --out leak")[1]
+    assert said.count("too much of new ones") == 1
+    warning = "new.tsv: 1 of the 10 examples to measure by are learned from, too, so the measures promise too much"
+    assert f"warning: {warning}" in said and warning in (place / "leak" / "report.md").read_text()
+    write(place / "twice.tsv", ["text\tlabel", *rows, *rows])
+    folds = cli(f"{ask} twice.tsv --folds 2 --out folds")[1]
+    assert folds.count("too much of new ones") == 1 and "twice.tsv: " in folds
+    write(place / "both.tsv", ["text\tlabel", *rows, rows[0].replace("\t0", "\t1")])
+    said = cli(f"{ask} both.tsv --dev other.tsv --out both")[1]
+    assert "warning: both.tsv: 1 of the texts have another label in another row; the first: 'text 0 of forty'" in said
+
+
+def test_second_texts_that_are_not_read_are_warned_of(cli, place):
+    write(place / "two.csv", ["premise,hypothesis,label", *(f"a {n},b {n},{n % 2}" for n in range(40))])
+    ask = f"--model tiny --train two.csv {QUICK}"
+    warning = "two.csv: sentence reads the first of two texts in each row; finetune pair reads both"
+    assert f"warning: {warning}" in cli(f"finetune sentence {ask} --out first")[1]
+    assert "of two texts" not in cli(f"finetune pair {ask} --out pair")[1]
+    assert "of two texts" not in cli(f"finetune sentence {ask} --text-column premise --out named")[1]

@@ -20,6 +20,8 @@ FILES = {
     "d.conll": "1 Ann N B-who\n2 runs V O\n",
     "e.json": json.dumps({"data": [{"paragraphs": [PASSAGE]}]}),
     "f.jsonl": json.dumps({"text": "a", "choices": ["b", "c"], "label": 1}),
+    "h.jsonl": '{"tokens": ["Ann", "runs"], "ner_tags": ["B-who", "O"]}\n',
+    "i.jsonl": '{"words": ["Ann", "runs"], "pos": ["PROPN", "VERB"]}\n',
     "g.csv": "ask,left,right,label\na,b,c,0\n",
 }
 UNLABELLED = FileOptions().reading(labelled=False)
@@ -33,6 +35,13 @@ READ = {  # family, file, columns, example
         "d.conll",
         FileOptions(text_column="1", label_column="3"),
         TokenExample("1", ("Ann", "runs"), ("B-who", "O")),
+    ),
+    "lists of words": (TokenTask, "h.jsonl", FileOptions(), TokenExample("1", ("Ann", "runs"), ("B-who", "O"))),
+    "own lists": (
+        TokenTask,
+        "i.jsonl",
+        FileOptions(text_column="words", label_column="pos"),
+        TokenExample("1", ("Ann", "runs"), ("PROPN", "VERB")),
     ),
     "questions": (SpanTask, "e.json", FileOptions(), QAExample("q", "Who?", "Ann has a dog.", "", -1)),
     "choices": (ChoiceTask, "f.jsonl", FileOptions(), ChoiceExample("1", "a", ("b", "c"), 1)),

@@ -21,7 +21,7 @@ def cross_validate(
     Each fold chooses its checkpoint by `sets.dev`, or with `own_dev` by a tenth of what it learns from. Returns mean
     and standard deviation in words, by name and measure.
     """
-    from bertlab.cli.shared.examples import Sets, split_off
+    from bertlab.cli.shared.examples import Sets, split_off, warn_of_repeats
     from bertlab.evaluation.folds import split_folds, write_spread
     from bertlab.evaluation.wording import second_label
     from bertlab.io.json_files import read_json
@@ -33,6 +33,7 @@ def cross_validate(
         train, dev = split_off(known, recipe.seed) if own_dev else (known, sets.dev)
         folds.append(Sets(train, dev, held_out, [f"Fold {number} of {count}."], sets.sources))
         check_known_labels(recipe, folds[-1], options.skip)  # of all folds, before the first training
+    warn_of_repeats(folds[0])
     found: list[dict[str, Measures]] = []
     with locked(out):
         for number, fold in enumerate(folds, start=1):

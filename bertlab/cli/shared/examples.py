@@ -12,11 +12,13 @@ from tqdm.auto import tqdm
 
 from bertlab.cli.shared.material import STORYWORLD
 from bertlab.cli.shared.messages import say
+from bertlab.cli.shared.repeats import contradicted, repeated
 from bertlab.config import BertConfig
 from bertlab.corpora.labelled.hub_datasets import HubSet, read_hub
 from bertlab.corpora.reading import Skipped, rows
 from bertlab.errors import InputError
 from bertlab.evaluation.report import plain
+from bertlab.io.files import INHERITED
 from bertlab.tasks.base import Task, some
 from bertlab.tasks.files import FileOptions, naming
 from bertlab.tasks.registry import TASKS, find_task
@@ -28,7 +30,7 @@ DEV_SHARE, MOST_DEV = 0.1, 2000  # of the training file, if no dev file is given
 FEW = 50  # examples to choose by
 LOOKED_AT = 200  # examples
 UNKNOWN, CUT = 0.2, 0.1  # share of tokens, of examples; above it the user is warned
-SEPARATOR = re.compile(r"\s*[,;]\s*")
+SEPARATOR = re.compile(r"\s*[,;|]\s*")
 RARE, NAMED = 2, 5  # a label is rare that occurs so often at most; rare ones that are named
 CHOSEN = "The checkpoint was chosen by the examples that it is measured on, which flatters it a little."
 WORLD_DEV, WORLD_TEST = 500, 2000  # examples
@@ -111,7 +113,8 @@ def file_sets(sources: Sources, path: Path, recipe: FinetuneRecipe) -> Sets:
     named_files = path, sources.dev or path, sources.test or sources.dev or path
     train = read_file(path, sources.files, recipe, notes)
     with naming(path):
-        odd = [odd_labels(train, find_task(recipe.task).family), *unread_text(train, recipe)]
+        odd = [odd_labels(train, find_task(recipe.task).family), *unread_text(train, recipe), *contradicted(train)]
+        odd += unread_pairs(path, sources.files, recipe)
     if sources.dev:
         dev = read_file(sources.dev, sources.files, recipe, notes)
     else:
@@ -121,11 +124,24 @@ def file_sets(sources: Sources, path: Path, recipe: FinetuneRecipe) -> Sets:
     if len(dev) < FEW:
         notes.append(f"Chosen by {len(dev)} examples, which tell one checkpoint from another only roughly.")
     for warning in filter(None, odd):
-        say(f"warning: {path}: {warning}")
-        notes.append(plain(f"{path.name}: {warning}") + ".")
+        warn(path, warning, notes)
     if sources.test:
         return Sets(train, dev, read_file(sources.test, sources.files, recipe, notes), notes, named_files)
     return Sets(train, dev, dev, [*notes, CHOSEN], named_files)
+
+
+def warn(source: str | Path, warning: str, notes: list[str]) -> None:
+    """Say what is doubtful in a file, and note it for the report, without the user's folders."""
+    say(f"warning: {source}: {warning}")
+    notes.append(plain(f"{Path(source).name}: {warning}") + ".")
+
+
+def warn_of_repeats(sets: Sets) -> None:
+    """Say and note where many of the examples to measure by are also learned from."""
+    measured = dict(zip(sets.sources[1:], (sets.dev, sets.test), strict=True))  # of one source, the test set alone
+    for source, part in measured.items():
+        for warning in repeated(sets.train, part):
+            warn(source, warning, sets.notes)
 
 
 def read_file(path: Path, files: FileOptions, recipe: FinetuneRecipe, notes: list[str]) -> list:
@@ -142,6 +158,16 @@ def note_skipped(skipped: Skipped | str | None, source: str | Path, notes: list[
     if skipped:
         say(skipped)
         notes.append(plain(str(skipped).replace(str(source), Path(source).name)) + ".")
+
+
+def unread_pairs(path: Path, files: FileOptions, recipe: FinetuneRecipe) -> Iterator[str]:
+    """Yield in words that a task of single texts leaves a usual column of second texts unread."""
+    task = find_task(recipe.task)
+    if task.pairs or not any(name.pairs for name in task.family.names.values()) or INHERITED.fullmatch(str(path)):
+        return
+    first = next(task.family.read_examples(path, files.reading(recipe.problem)), None)
+    if getattr(first, "pair", None) is not None:
+        yield f"{recipe.task} reads the first of two texts in each row; finetune pair reads both"
 
 
 def known_examples(task: Task, examples: Sequence, config: BertConfig, skip: bool) -> tuple[Sequence, str]:
@@ -171,7 +197,8 @@ def odd_labels(examples: Sequence, family: type[Task]) -> str:
     found[NAMED:] = [f"{len(found) - NAMED} more are as rare"] * (len(found) > NAMED)
     split = ((label, SEPARATOR.split(label)) for label in counts)
     if joined := next((label for label, parts in split if len(parts) > 1 and counts.keys() >= {*parts}), ""):
-        found.append(f"the label {joined!r} is one, though its parts are labels, too: several are separated by |")
+        several = "several need --set problem=multi_label_classification, and | between them"
+        found.append(f"the label {joined!r} is one, though its parts are labels, too: {several}")
     found += looking_alike(counts)
     if "-" in counts and len(counts) > 2 and "+" not in counts:
         found.append("the label '-' is learned like the others, but SNLI and OCNLI mean by it that there is none")

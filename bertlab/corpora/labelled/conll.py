@@ -8,6 +8,7 @@ from pathlib import Path
 
 from bertlab.corpora.examples import TokenExample
 from bertlab.corpora.labelled.columns import Columns
+from bertlab.corpora.labelled.records import JSON, read_records
 from bertlab.corpora.labelled.schemes import BRACKETS, ENTITY, OUTSIDE, PREFIX, USUAL, Spelling, as_bio, spelling_of
 from bertlab.corpora.letters import UNSPACED
 from bertlab.corpora.reading import Skipped, open_text, usable
@@ -23,11 +24,12 @@ NUMBER = re.compile(r"(?P<word>\d+)|\d+-\d+|\d+\.\d+")  # of a word, of several 
 UNIVERSAL = 10  # columns of CoNLL-U (Universal Dependencies), with FORM, UPOS and, last, MISC
 FORM, UPOS, MISC = 1, 3, 9
 CONLL = (".conll", ".conllu", ".bio", ".iob", ".iob2")
-TABLES = (".csv", ".jsonl", ".json")
+WORDS, TAGS = "tokens", "ner_tags"  # usual columns of rows that list words and labels, those of the hub
 UNSPACED_TEXT = re.compile(rf"[{UNSPACED}]{{8}}")  # longer than a word
 DECIMAL = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")  # a probability
 EMPTY = frozenset("_-*")  # what CoNLL formats write where a column holds nothing
 PEEK = 10_000  # lines that tell how a file is laid out
+LAYOUT = "each line holds a word and its label, with a tab or a blank between them, and a blank line ends a sentence"
 
 
 def read_conll(
@@ -69,6 +71,8 @@ def read_conll(
             return TokenExample(str(lines[0][0]), tuple(words))
         cells = [(_cell(row, label_column, "--label-column", where), where) for where, row in rows]
         (where, first), *_ = rows
+        if len(first) == 1:
+            raise InputError(f"{where}: one column, {first[0]!r:.40}; {LAYOUT}")
         if word_column % len(first) == label_column % len(first):
             raise InputError(f"{where}: column {word_column} cannot hold both words and labels; see --label-column")
         seen.update(label for label, _ in cells)
@@ -88,10 +92,13 @@ def wanted(examples: Iterator[TokenExample], skipped: Skipped | None) -> Iterato
 def has_words(path: Path, columns: Columns, encoding: str = "utf-8") -> bool:
     """Return whether a file to predict has a word a line, or columns with one, and not texts: by the options or its
     ending, else by most of its first lines. Columns are separated by tabs, or by blanks if their last cells look like
-    labels: those of names, or few different ones."""
+    labels: those of names, or few different ones. JSON lines have words if the first one lists them."""
     if path.suffix.lower() in CONLL or columns.by_number:
         return True
-    if path.suffix.lower() in TABLES or columns.text is not None:
+    if path.suffix.lower() in JSON:
+        first = next(read_records(path, encoding), None)
+        return first is not None and isinstance(first.values.get(columns.text or WORDS), list)
+    if path.suffix.lower() == ".csv" or columns.text is not None:
         return False
     with open_text(path, encoding) as file:
         lines = [line for line in islice(file, PEEK) if not BREAK.fullmatch(line) and not line.startswith("# ")]
@@ -184,7 +191,8 @@ def _rows(lines: Sequence[Line], path: str) -> list[tuple[str, list[str]]]:
     width = len(rows[0][1])
     for where, row in rows:
         if len(row) != width:
-            raise InputError(f"{where}: {len(row)} columns, but {width} where the sentence begins, line {lines[0][0]}")
+            begins = f"{width} where the sentence begins, line {lines[0][0]}"
+            raise InputError(f"{where}: {len(row)} columns, but {begins}; {LAYOUT}")
     return rows
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bertlab.corpora.examples import Problem, QAExample, TokenExample
 from bertlab.corpora.labelled.columns import Columns
-from bertlab.corpora.labelled.conll import Tags, check_word, wanted
+from bertlab.corpora.labelled.conll import TAGS, WORDS, Tags, check_word, wanted
 from bertlab.corpora.labelled.records import Record
 from bertlab.corpora.labelled.squad import SquadEntry, qa_examples
 from bertlab.corpora.labelled.tabular import ReadOptions, choice_examples, text_examples
@@ -159,7 +159,7 @@ def word_rows(records: Iterator[Record], source: str, options: ReadOptions) -> I
 
 
 def _word_columns(columns: Columns) -> tuple[str, str]:
-    return columns.text or "tokens", columns.label or "ner_tags"
+    return columns.text or WORDS, columns.label or TAGS
 
 
 def _token_example(record: Record, names: tuple[str, str], tags: Tags | None) -> TokenExample:
@@ -189,7 +189,7 @@ def _list(record: Record, column: str) -> list:
 SENTENCE = Columns(text="sentence", label="label")
 SENTENCES = Columns("sentence1", "sentence2", "label")
 INFERENCE = Columns("premise", "hypothesis", "label")
-WORDS = Columns(text="tokens", label="ner_tags")
+NAMES = Columns(WORDS, label=TAGS)
 PARQUET = "refs/convert/parquet"
 
 TASKS: dict[Reader, str] = {
@@ -213,7 +213,7 @@ HUB = {
     "ag_news": HubSet("fancyzhx/ag_news", text_examples, Columns("text", label="label"), dev="test"),
     "squad": HubSet("rajpurkar/squad", question_rows),
     "squad_v2": HubSet("rajpurkar/squad_v2", question_rows),
-    "wnut_17": HubSet("leondz/wnut_17", word_rows, WORDS, revision=PARQUET),
-    "conll2003": HubSet("eriktks/conll2003", word_rows, WORDS, revision=PARQUET),
+    "wnut_17": HubSet("leondz/wnut_17", word_rows, NAMES, revision=PARQUET),
+    "conll2003": HubSet("eriktks/conll2003", word_rows, NAMES, revision=PARQUET),
     "swag": HubSet("allenai/swag/regular", choice_examples, Columns("startphrase", label="label")),
 }

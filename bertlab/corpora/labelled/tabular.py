@@ -18,6 +18,7 @@ from bertlab.io.json_files import parse_json
 from bertlab.io.locate import data_folder
 
 WHOLE = re.compile(r"[+-]?\d+\.0")
+DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+")
 LONGER = 13  # words: a shorter review may not show what it is about
 
 
@@ -188,7 +189,8 @@ def _number(value: object, where: str) -> float:
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
-        raise InputError(f"{where} holds no number but {value!r:.40}")
+        hint = "; decimals have a point" if isinstance(value, str) and DECIMAL_COMMA.fullmatch(value.strip()) else ""
+        raise InputError(f"{where} holds no number but {value!r:.40}{hint}")
     return number
 
 

@@ -189,7 +189,13 @@ BAD = {
     "a prefix among plain ones": ("a\tO\nb\tx\nc\tB-x", {}, "line 3: 'B-x' is no label"),
     "half a label": ("a\tB-", {}, "line 1: 'B-' is no label"),
     "brackets": ("a\t(PER*\nb\t*)", {}, r"line 1: '\(PER\*' marks names by brackets: write O, B-x and I-x"),
-    "words only": ("Ash\n", {}, "line 1: column 0 cannot hold both"),
+    "words only": (
+        "Ash\n",
+        {},
+        "line 1: one column, 'Ash'; each line holds a word and its label, with a tab or a blank",
+    ),
+    "commas": ("a,O\nb,O", {}, "line 1: one column, 'a,O'; each line holds"),
+    "a table": ("id,a word,label\n1,b,O", {}, "line 2: 1 columns, but 2 .*; each line holds a word and its label"),
     "the same column": ("O\tO\n", {"word_column": 1}, "line 1: column 1 cannot hold both"),
 }
 

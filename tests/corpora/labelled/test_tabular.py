@@ -167,8 +167,10 @@ def test_several_labels(tmp_path, value, labels):
 def test_a_label_that_joins_others_is_mentioned(tmp_path):
     path = write(tmp_path, "a.csv", "text,label", *['t,"a, b"', "t,a", "t,b", 't,"c, a"'] * 3)
     said = odd_labels(list(read_table(path, problem=SEVERAL)), SequenceTask)
-    assert "the label 'a, b' is one, though its parts are labels, too: several are separated by |" in said
+    assert "the label 'a, b' is one, though its parts are labels, too: several need --set problem=multi_label" in said
     assert "'c, a'" not in said
+    path = write(tmp_path, "a.csv", "text,label", *["t,a|b", "t,a", "t,b"] * 3)
+    assert "the label 'a|b' is one, though its parts are labels, too" in odd_labels([*read_table(path)], SequenceTask)
 
 
 def test_a_whole_number_is_one_class_however_it_is_written(tmp_path):
@@ -232,6 +234,13 @@ BAD_ROWS = {
     "a second text, late": (
         *("a.jsonl", [{"text": "a", "label": "b"}], {"text": "a", "pair": "c", "label": "b"}),
         *({}, "line 2: 'pair': a second text, but the first row has none"),
+    ),
+    "a comma": (
+        "a.csv",
+        ["text;label", "a;1.5"],
+        "a;1,5",
+        {"problem": "regression"},
+        "but '1,5'; decimals have a point",
     ),
     "nan": ("a.csv", [HEAD, "a,1"], "a,nan", {"problem": "regression"}, "holds no number but 'nan'"),
     "a cell in quotes, cut at its tab": (

@@ -1,0 +1,35 @@
+"""Examples that occur more than once: measured by although they are learned from, or with different labels."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from bertlab.corpora.examples import TextExample
+
+READ = ("text", "pair", "words", "question", "context", "choices")  # fields of examples that a model reads
+MANY = 0.01  # share of the examples; above it the user is warned
+
+
+def read_of(example: Any) -> tuple:
+    """Return what a model reads of an example: all but its id and its labels."""
+    return tuple(getattr(example, name, None) for name in READ)
+
+
+def repeated(known: Sequence, measured: Sequence) -> Iterator[str]:
+    """Yield in words, if they are many, how many of the examples to measure by are also learned from."""
+    learned = {read_of(example) for example in known}
+    if (count := sum(read_of(example) in learned for example in measured)) > MANY * len(measured):
+        yield (
+            f"{count:,} of the {len(measured):,} examples to measure by are learned from, too, so the measures promise "
+            "too much of new ones; leave the repeated ones out"
+        )
+
+
+def contradicted(examples: Sequence) -> Iterator[str]:
+    """Yield in words, if they are many, how many texts have different classes in different rows."""
+    found: dict[tuple, set] = {}
+    for example in examples:
+        if isinstance(example, TextExample) and not isinstance(example.label, float):
+            found.setdefault(read_of(example), set()).add(example.label)
+    several = [read for read, labels in found.items() if len(labels) > 1]
+    if len(several) > MANY * len(examples):
+        yield f"{len(several):,} of the texts have another label in another row; the first: {several[0][0]!r:.60}"
