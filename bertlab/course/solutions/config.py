@@ -8,6 +8,7 @@ import math
 import random
 import unicodedata
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 
 import torch

@@ -1,10 +1,12 @@
 """My BERT, chapter 02: WordPiece: text to ids."""
 
 import unicodedata
+from functools import cache
 
 # %% tokenizer (chapter 02): WordPiece, after Wu et al. 2016 and Devlin et al. 2019, section 3
 
 
+@cache  # a text has many characters, but few different ones
 def clean_character(character):
     """What a character becomes in the cleaned text: nothing, a space, " 我 ", or itself."""
     control = unicodedata.category(character) in ("Cc", "Cf", "Co") and character not in "\t\n\r"
