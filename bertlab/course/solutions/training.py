@@ -38,15 +38,13 @@ class AdamW:
     @torch.no_grad()
     def step(self, rate):
         self.steps += 1
-        for weight, means in zip(self.parameters, self.state, strict=True):
+        for number, (weight, (m, v)) in enumerate(zip(self.parameters, self.state, strict=True)):
             if weight.grad is None:
                 continue
             decay = self.decay if weight.ndim > 1 else 0.0
-            parts = (x.view(-1).split(2**17) for x in (weight, weight.grad, *means))  # so that a part fits the cache
-            for part, grad, m, v in zip(*parts, strict=True):
-                after = adamw_step(part, grad, m, v, self.steps, rate, self.betas, self.eps, decay)
-                for old, new in zip((part, m, v), after, strict=True):
-                    old.copy_(new)
+            new, m, v = adamw_step(weight, weight.grad, m, v, self.steps, rate, self.betas, self.eps, decay)
+            weight.copy_(new)
+            self.state[number] = (m, v)
 
     def zero_grad(self):
         for weight in self.parameters:
