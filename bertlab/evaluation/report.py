@@ -12,7 +12,7 @@ import numpy as np
 
 from bertlab.errors import can_use
 from bertlab.evaluation import calibration
-from bertlab.evaluation.wording import meaning
+from bertlab.evaluation.wording import bounds, meaning
 from bertlab.io.atomic import atomic_folder
 from bertlab.tasks.base import Compared
 
@@ -88,10 +88,8 @@ def measures_table(measures: Measures, baselines: Mapping[str, Measures], second
 
 
 def _measure_row(name: str, measures: Measures, baselines: Mapping[str, Measures], second: str) -> list[str]:
-    low, high = (measures.get(f"{name}_{end}") for end in ("low", "high"))
-    interval = "" if low is None or high is None else f"{low:.3f} to {high:.3f}"
     others = [_number(found.get(name)) for found in baselines.values()]
-    return [meaning(name, second) or name, _number(measures[name]), interval, *others]
+    return [meaning(name, second) or name, _number(measures[name]), bounds(measures, name), *others]
 
 
 def _number(value: float | None) -> str:

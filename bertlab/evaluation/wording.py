@@ -82,10 +82,16 @@ def second_label(model: str | Path) -> str:
 
 def with_interval(measures: Mapping[str, float], name: str) -> str:
     """Return a measure with three decimals, and with its 95% interval where there is one: "0.781 (0.760 to 0.803)"."""
+    found = bounds(measures, name)
+    return f"{measures[name]:.3f}{f' ({found})' * bool(found)}"
+
+
+def bounds(measures: Mapping[str, float], name: str) -> str:
+    """Return both ends of a measure's 95% interval in words; "" without one, and of one without a width: that all
+    examples are alike, all right for example, does not make the measure certain."""
     base, colon, genre = name.partition(":")
     low, high = (measures.get(f"{base}_{end}{colon}{genre}") for end in ("low", "high"))
-    interval = "" if low is None or high is None else f" ({low:.3f} to {high:.3f})"
-    return f"{measures[name]:.3f}{interval}"
+    return "" if low is None or high is None or low == high else f"{low:.3f} to {high:.3f}"
 
 
 def print_measures(measures: dict[str, float], second: str = "") -> None:

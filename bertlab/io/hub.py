@@ -74,9 +74,8 @@ def _fetch(repository: str, revision: str | None, files: list[str]) -> Path:
     try:
         return Path(snapshot_download(repository, revision=revision, allow_patterns=files))
     except Exception as error:  # the client's errors (network, HTTP, cache, offline) share no base class
-        raise InputError(
-            f"{repository!r} cannot be fetched from the hub: {_reason(error, repository, revision)}"
-        ) from error
+        reason = _reason(error, repository, revision)
+        raise InputError(f"{repository!r} is no folder here, and cannot be fetched from the hub: {reason}") from error
 
 
 def _reason(error: Exception, repository: str, revision: str | None) -> str:

@@ -184,3 +184,14 @@ def test_second_texts_that_are_not_read_are_warned_of(cli, place):
     assert f"warning: {warning}" in cli(f"finetune sentence {ask} --out first")[1]
     assert "of two texts" not in cli(f"finetune pair {ask} --out pair")[1]
     assert "of two texts" not in cli(f"finetune sentence {ask} --text-column premise --out named")[1]
+
+
+def test_texts_that_are_still_quoted_are_warned_of(cli, place):
+    """A published file may have a quote anywhere, and texts that stand in quotes."""
+    rows = [f'"he said ""text {n}"""\t{n % 2}' if n % 9 == 0 else f'"text {n}"\t{n % 2}' for n in range(40)]
+    write(place / "quoted.tsv", ["text\tlabel", *rows])
+    ask = f"finetune sentence --model tiny {QUICK}"
+    warning = 'quoted.tsv: 5 of the texts begin and end with a " and have "" within; a file with tabs is read without'
+    assert f"warning: {warning}" in cli(f"{ask} --train quoted.tsv --out quoted")[1]
+    write(place / "plain.tsv", ["text\tlabel", *(row.replace('""', "''") for row in rows), '"" and "\t0'])
+    assert "begin and end with" not in cli(f"{ask} --train plain.tsv --out unquoted")[1]

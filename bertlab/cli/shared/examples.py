@@ -10,9 +10,9 @@ from pathlib import Path
 
 from tqdm.auto import tqdm
 
+from bertlab.cli.shared.doubts import contradicted, quoted, repeated
 from bertlab.cli.shared.material import STORYWORLD
 from bertlab.cli.shared.messages import say
-from bertlab.cli.shared.repeats import contradicted, repeated
 from bertlab.config import BertConfig
 from bertlab.corpora.labelled.hub_datasets import HubSet, read_hub
 from bertlab.corpora.reading import Skipped, rows
@@ -113,7 +113,12 @@ def file_sets(sources: Sources, path: Path, recipe: FinetuneRecipe) -> Sets:
     named_files = path, sources.dev or path, sources.test or sources.dev or path
     train = read_file(path, sources.files, recipe, notes)
     with naming(path):
-        odd = [odd_labels(train, find_task(recipe.task).family), *unread_text(train, recipe), *contradicted(train)]
+        odd = [
+            odd_labels(train, find_task(recipe.task).family),
+            *unread_text(train, recipe),
+            *contradicted(train),
+            *quoted(train),
+        ]
         odd += unread_pairs(path, sources.files, recipe)
     if sources.dev:
         dev = read_file(sources.dev, sources.files, recipe, notes)

@@ -148,5 +148,5 @@ def test_a_known_model_of_the_hub_is_one_press_away_and_offline_a_line_says_what
     app.button(key=f"hub {name}").click().run()
     assert not app.exception and app.text_input(key="folder").value == name
     (error,) = app.error
-    assert f"'{name}' cannot be fetched from the hub" in error.value.replace("\\", "")
+    assert f"'{name}' is no folder here, and cannot be fetched from the hub" in error.value.replace("\\", "")
     assert "You still see **english**" in error.value

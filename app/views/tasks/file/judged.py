@@ -16,7 +16,7 @@ from app.views.tasks.file.source import Data
 from bertlab import Tokenizer
 from bertlab.draw.percent import percent
 from bertlab.errors import InputError
-from bertlab.evaluation.wording import meaning
+from bertlab.evaluation.wording import bounds, meaning
 from bertlab.explain.slices import words_of
 from bertlab.model.base import PretrainedModel
 
@@ -103,8 +103,8 @@ def show_measures(judged: Judged) -> None:
     with st.container(horizontal=True, gap="medium"):
         st.metric("Rows", f"{len(judged.table):,}", width="content")
         for name in names[:METRICS]:
-            low, high = (judged.measures.get(f"{name}_{end}") for end in ("low", "high"))
-            help = None if low is None else f"95% interval: {low:.3f} to {high:.3f}"
+            found = bounds(judged.measures, name)
+            help = f"95% interval: {found}" if found else None
             words = meaning(name, judged.data.loaded.model.config.id2label.get(1, "")) or name
             st.metric(words[:1].upper() + words[1:], f"{judged.measures[name]:.3f}", help=help, width="content")
     if judged.known and (confusions := judged.data.task.confusions(*judged.pairs())):

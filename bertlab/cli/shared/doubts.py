@@ -1,5 +1,6 @@
-"""Examples that occur more than once: measured by although they are learned from, or with different labels."""
+"""What makes a user's examples doubtful though each can be used: they repeat, contradict each other, or are quoted."""
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -7,6 +8,7 @@ from bertlab.corpora.examples import TextExample
 
 READ = ("text", "pair", "words", "question", "context", "choices")  # fields of examples that a model reads
 MANY = 0.01  # share of the examples; above it the user is warned
+QUOTED = re.compile(r'"(?:[^"]|"")+"')  # as CSV writes a text with quotes in it
 
 
 def read_of(example: Any) -> tuple:
@@ -33,3 +35,12 @@ def contradicted(examples: Sequence) -> Iterator[str]:
     several = [read for read, labels in found.items() if len(labels) > 1]
     if len(several) > MANY * len(examples):
         yield f"{len(several):,} of the texts have another label in another row; the first: {several[0][0]!r:.60}"
+
+
+def quoted(examples: Sequence) -> Iterator[str]:
+    """Yield in words, if they are many, how many texts still stand in quotes, with those within doubled."""
+    texts = [example.text for example in examples if isinstance(example, TextExample)]
+    found = [text for text in texts if '""' in text[1:-1] and QUOTED.fullmatch(text)]
+    if len(found) > MANY * len(examples):
+        advice = "a file with tabs is read without quoting: save it with commas"
+        yield f'{len(found):,} of the texts begin and end with a " and have "" within; {advice}'
