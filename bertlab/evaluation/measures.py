@@ -94,8 +94,10 @@ def _pair_figures(model: BertForPreTraining, batch: dict[str, Tensor], names: Se
 
 def _right_pairs(model: BertForPreTraining, batch: dict[str, Tensor], out: PreTrainingOutput) -> Tensor:
     """Return whether each pair is classified correctly from the intact text, and from the masked one, `out`: (B, 2)."""
-    intact = torch.where(batch["labels"] == IGNORED, batch["input_ids"], batch["labels"])
-    plain = model(**(batch | {"input_ids": intact}), masked_only=True, packed=True)
+    hidden = batch["labels"] != IGNORED
+    intact = torch.where(hidden, batch["labels"], batch["input_ids"])
+    asked = {"input_ids": intact, "labels": torch.full_like(intact, IGNORED)}  # no words: the decoder is spared
+    plain = model(**(batch | asked), masked_only=True, packed=True)
     label = batch["next_sentence_label"]
     return torch.stack([(one.seq_relationship_logits.argmax(-1) == label).float() for one in (plain, out)], 1)
 

@@ -35,7 +35,8 @@ class BertForQuestionAnswering(nn.Module):
 
 def offsets(tokenizer, text):
     """Where each token of a text begins and stops, in characters of the text: [(0, 4), (5, 8), ...]."""
-    letters = [(letter, place) for place, character in enumerate(text) for letter in clean(character)]
+    becomes = {character: clean(character) for character in set(text)}  # each only once
+    letters = [(letter, place) for place, character in enumerate(text) for letter in becomes[character]]
     cleaned, at, found = "".join(letter for letter, _ in letters), 0, []
     for word in split(cleaned):
         at = cleaned.index(word, at)
