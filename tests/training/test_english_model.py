@@ -68,7 +68,7 @@ def test_the_card_names_the_data_its_licences_and_every_genre(run, folder):
         assert source.name in card and source.licence in card and source.address in card
     measures = json.loads((run / "measures.json").read_text())
     for genre in GENRES:
-        assert f"| {genre}: masked word, first guess right | {measures[f'masked_top1:{genre}']:.3f} (" in card
+        assert f"| {genre}: masked word, first guess right | {measures[f'masked_top1:{genre}']:.3f}" in card
         learned, held_out = (
             sum(len(d.text.split()) for d in read_english(folder, split) if d.genre == genre)
             for split in ("train", "test")
