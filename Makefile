@@ -25,19 +25,16 @@ LAST     = $(wildcard notebooks/08*.ipynb notebooks/0[2-7]*.ipynb)
 # Goes before a command, and takes with it what that leaves in the temporary folder. The chapters find there what a new
 # reader has: an empty folder, whatever notebooks/my_bert.py may hold.
 SCRATCH = tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT INT && mkdir "$$tmp/my_bert" && \
-          TMPDIR=$$tmp BERTLAB_MY_BERT=$$tmp/my_bert
+          TMPDIR=$$tmp BERTLAB_MY_BERT=$$tmp/my_bert $(COMPILED)
+# Where compiled modules may not be kept beside their sources, .venv keeps them: hundreds of processes would compile
+# PyTorch anew, which takes each 3 seconds of a processor in place of 1.6.
+COMPILED = $(if $(PYTHONDONTWRITEBYTECODE),PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX="$(CURDIR)/.venv/pycache")
 
 # Kernels of notebooks are those of .venv, whatever else this machine has.
 export JUPYTER_PREFER_ENV_PATH := 1
 # Threads that wait sleep soon: training keeps its speed beside other programs (see bertlab/__init__.py).
 export OMP_WAIT_POLICY := PASSIVE
 export GOMP_SPINCOUNT := 2000
-# Where compiled modules may not be kept beside their sources, .venv keeps them. Hundreds of processes would compile
-# PyTorch anew in the tests: 3 seconds of a processor each, 1.6 without.
-ifneq ($(PYTHONDONTWRITEBYTECODE),)
-export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/pycache
-unexport PYTHONDONTWRITEBYTECODE
-endif
 
 help: ## list what make can do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
