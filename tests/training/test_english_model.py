@@ -14,6 +14,7 @@ from bertlab.corpora import storyworld
 from bertlab.corpora.english import GENRES, SOURCES, read_english
 from bertlab.evaluation import grammar
 from bertlab.evaluation.held_out import measure_genres, measure_pretraining
+from bertlab.evaluation.wording import with_interval
 from bertlab.training.initial_weights import new_model
 from tests.alike import assert_alike
 
@@ -68,7 +69,8 @@ def test_the_card_names_the_data_its_licences_and_every_genre(run, folder):
         assert source.name in card and source.licence in card and source.address in card
     measures = json.loads((run / "measures.json").read_text())
     for genre in GENRES:
-        assert f"| {genre}: masked word, first guess right | {measures[f'masked_top1:{genre}']:.3f}" in card
+        figure = with_interval(measures, f"masked_top1:{genre}")
+        assert f"| {genre}: masked word, first guess right | {figure} |" in card
         learned, held_out = (
             sum(len(d.text.split()) for d in read_english(folder, split) if d.genre == genre)
             for split in ("train", "test")
