@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bertlab.corpora.labelled.columns import Columns
 from bertlab.corpora.labelled.dialect import LABEL_FIRST, Dialect, cells_of, dialect_of, sample_of
-from bertlab.corpora.reading import Skipped, open_text, usable
+from bertlab.corpora.reading import Skipped, open_text, read_beginning, read_json_text, usable
 from bertlab.errors import InputError
 from bertlab.io.json_files import parse_json
 
@@ -42,7 +42,7 @@ def read_records(
     columns: Columns = EVERY,
     every_line: bool = False,
 ) -> Iterator[Record]:
-    """Yield the rows of a file of JSON lines (.jsonl, .json: one object a line) or of a table, whatever its ending.
+    """Yield the rows of JSON lines (.jsonl, .json: an object a line), of a JSON list of objects (.json), or of a table.
 
     The delimiter is found from the first lines: tabs, which separate without quoting, or commas, semicolons and | as in
     CSV. The first line names the columns, unless `columns` are numbers: then they are called "0", "1", ... Lines that
@@ -52,7 +52,10 @@ def read_records(
     unless it makes all later rows doubtful.
     """
     if path.suffix.lower() in JSON:
-        yield from usable(_lines(path, encoding), partial(_object, path), skipped)
+        if path.suffix.lower() == ".json" and read_beginning(path, encoding, option=True).lstrip().startswith("["):
+            yield from usable(_entries(path, encoding), _from_json, skipped)
+        else:
+            yield from usable(_lines(path, encoding), partial(_object, path), skipped)
         return
     with open_text(path, encoding, newline="") as found:
         sample = sample_of(found)
@@ -78,8 +81,18 @@ def _object(path: Path, row: tuple[int, str]) -> Record:
         values = parse_json(line, where)
     except InputError as error:
         raise InputError(f"{error}; each line is one object with named columns") from error
+    return _from_json((where, number, values))
+
+
+def _entries(path: Path, encoding: str) -> Iterator[tuple[str, int, object]]:
+    for number, values in enumerate(parse_json(read_json_text(path, encoding), path), start=1):
+        yield f"{path}, entry {number}", number, values
+
+
+def _from_json(row: tuple[str, int, object]) -> Record:
+    where, number, values = row
     if not isinstance(values, dict):
-        raise InputError(f"{where}: JSON, but no object with named columns; each line is one")
+        raise InputError(f"{where}: JSON, but no object with named columns; each line, or entry of a list, is one")
     return Record(where, number, values)
 
 

@@ -68,6 +68,7 @@ FILES = {
         {"text_column": "0", "label_column": "1"},
         TextExample("2", "a", None, "b"),
     ),
+    "a JSON list": ("a.json", ['[{"text": "a",', '"label": 1}]'], {}, TextExample("1", "a", None, "1")),
     "own names": (
         *("a.json", [{"body": "a", "title": "b", "text": "c", "kind": True, "id": ""}]),
         *({"text_column": "body", "pair_column": "title", "label_column": "kind"}, TextExample("1", "a", "b", "True")),
@@ -336,6 +337,7 @@ BAD_FILES = {
         'line 3: the row that begins here is no CSV .*written ""',
     ),
     "a stray quote": ("a.csv", [HEAD, '"a" b,b'], {}, "line 2: the row that begins here is no CSV"),
+    "a list that is cut": ("a.json", ['[{"text": "a", "label": "b"}'], {}, "a.json: cannot be read as JSON"),
     "nothing": ("a.csv", [], {}, "a.csv: there are no rows"),
     "names only": ("a.csv", [HEAD], {}, "a.csv: there are no rows"),
     "twice": ("a.csv", ["text,text,label", "a,b,c"], {}, "a.csv: two columns are called 'text'"),
@@ -362,6 +364,14 @@ def test_nothing_left(tmp_path):
     path = write(tmp_path, "a.jsonl", "one", "two")
     with pytest.raises(InputError, match="there are no rows that can be used: left out 2 rows; the first: .*line 1"):
         list(read_table(path, skipped=Skipped()))
+
+
+def test_an_entry_of_a_list_is_left_out(tmp_path):
+    path, skipped = (
+        write(tmp_path, "a.json", '[{"text": "a", "label": "b"}, 1, {"text": "c", "label": "b"}]'),
+        Skipped(),
+    )
+    assert [one.id for one in read_table(path, skipped=skipped)] == ["1", "3"] and skipped.count == 1
 
 
 def test_rows_come_one_by_one(tmp_path):
