@@ -91,7 +91,8 @@ def in_words(figures: Sequence[Figure]) -> str:
     """The figure with its interval, or the mean of several with their least and greatest."""
     values = [figure.value for figure in figures]
     low, high = (figures[0].low, figures[0].high) if len(figures) == 1 else (min(values), max(values))
-    return f"{fmean(values):.3f} ({low:.3f} to {high:.3f})"
+    all_alike = len(figures) == 1 and low == high  # which does not make it certain
+    return f"{fmean(values):.3f}" + f" ({low:.3f} to {high:.3f})" * (not all_alike)
 
 
 def row(name: str, found: Sequence[Compared]) -> list[str]:
