@@ -73,7 +73,8 @@ def show_maps(key: str, maps: Mapping[str, Rows], loaded: models.Loaded) -> tupl
     for number, (column, (name, changes)) in enumerate(
         zip(shown.columns(len(maps), gap="large"), maps.items(), strict=True)
     ):
-        chart = knockout_map(changes, scale) if number else knockout_map(changes, scale, layers, off, clickable=True)
+        options: dict = {"with_key": False} if number else {"layers": layers, "off": off, "clickable": True}
+        chart = knockout_map(changes, scale, **options)
         layer, head = most_needed(changes)
         loss = f"The greatest loss, {changes[layer][head]:+.2f} nats, is at {named([(layer, head)])}"
         with column:

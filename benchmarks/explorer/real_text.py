@@ -23,6 +23,7 @@ from pathlib import Path
 
 from app.shared.model import models
 from app.shared.model.bundled import DEFAULT_MODEL
+from app.shared.page import confidence
 from app.views.play import guesses
 from app.views.play.gap import Version
 from app.views.tasks import names, opinion, the_answer
@@ -77,7 +78,8 @@ def opinions() -> Iterator[Reply]:
     loaded = models.stand_in("text label", DEFAULT_MODEL)
     for row in rows("opinions.csv"):
         labelled = models.compute(label_text, loaded, row["text"], None, loaded.limit)
-        ((label, _), *_), _, doubt = opinion.verdict(loaded, labelled.said, row["text"])
+        ranked, measured = opinion.verdict(loaded, labelled.said, row["text"])
+        label, doubt = ranked[0][0], confidence.doubt(ranked, confidence.LABEL, measured)
         yield Reply(row["text"], label, row["label"], label == row["label"], not doubt)
 
 
@@ -111,7 +113,8 @@ def listed(text: str, found: Iterable[Name]) -> str:
 def answers() -> Iterator[Reply]:
     for example, found, is_right in answered(TEXTS / "questions.json"):
         said, wanted = (text or "no answer" for text in (found.best.text, example.answer))
-        yield Reply(example.question, said, wanted, is_right, not the_answer.doubt_of(found))
+        is_sure = not the_answer.is_guess(models.stand_in("answer", DEFAULT_MODEL), found)
+        yield Reply(example.question, said, wanted, is_right, is_sure)
 
 
 def answered(file: Path) -> Iterator[tuple[QAExample, Answer, bool]]:

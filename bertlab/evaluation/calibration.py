@@ -1,4 +1,4 @@
-"""How often a classifier is right when it is so sure: its calibration on held-out examples (Guo et al. 2017)."""
+"""How often a model is right when it is so sure: its calibration on held-out examples (Guo et al. 2017)."""
 
 import json
 from bisect import bisect_right

@@ -121,7 +121,7 @@ def confusions_table(labels: Sequence[str], counts: np.ndarray) -> str:
 
 
 def calibration_table(bins: Sequence[calibration.Bin]) -> str:
-    return markdown_table(["probability of the predicted class", "examples", "wrong"], calibration.rows(bins))
+    return markdown_table(["probability of the prediction", "examples", "wrong"], calibration.rows(bins))
 
 
 def worst(comparisons: Sequence[Compared]) -> list[Compared]:

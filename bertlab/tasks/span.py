@@ -148,13 +148,14 @@ class SpanTask(Task[QAExample, AnswerPrediction]):
         }
 
     def compare(self, examples: Sequence[QAExample], predictions: Sequence[AnswerPrediction]) -> list[Compared]:
-        """The worst errors are the wrong answers with the highest probability."""
+        """The worst errors are the wrong answers with the highest probability. An answer that is right by SQuAD's exact
+        match stands as the gold one too."""
         compared = []
         for example, found in zip(examples, predictions, strict=True):
-            error = (1 - answer_score(right_answers(example), found.text)[1]) * found.probability
-            text = f"{example.question} {example.context}"
-            answers = example.answer or NO_ANSWER, found.text or NO_ANSWER
-            compared.append(Compared(example.id, text, *answers, error))
+            exact, f1 = answer_score(right_answers(example), found.text)
+            gold, answer = ((found.text if exact else example.answer) or NO_ANSWER), found.text or NO_ANSWER
+            text, error = f"{example.question} {example.context}", (1 - f1) * found.probability
+            compared.append(Compared(example.id, text, gold, answer, error, found.probability))
         return compared
 
     def confusions(

@@ -2,6 +2,7 @@
 
     python data/make/siblings.py texts --data FOLDER --out WORK
     python data/make/siblings.py train --out WORK --only names pairs
+    python data/make/siblings.py calibrate --out WORK --only sentiment questions
     python data/make/siblings.py train --out WORK --only next left-to-right --english ENGLISH --minutes 4
 
 FOLDER holds the data sets in their makers' formats (each with its SOURCE.txt): imdb, sentence_polarity, squad, wnut17,
@@ -14,7 +15,7 @@ print what they know of the held-out text there.
 import argparse
 import json
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -178,12 +179,19 @@ def go_on(name: str, options: argparse.Namespace) -> None:
     print(json.dumps({recipe.name: known(made.model, tokenizer, options.english / "held-out.json")}))
 
 
-def sureness(model: Path, texts: Path) -> None:
-    """Print the accuracy on each set of opinions, and write how often the model is right when it is so sure, on all."""
+def held_out_sets(name: str, texts: Path) -> dict[str, list]:
+    """Return the sets that a sibling's calibration is of, by name: of opinions, or of questions."""
+    if name == "questions":
+        ours = list(read_squad(OURS / "questions-test.json"))
+        return {"XQuAD-en": list(read_squad(texts / "test.json")), "data/english": ours}
+    return {name: list(read_table(texts / f"test-{name}.csv")) for name in READ}
+
+
+def sureness(model: Path, sets: Mapping[str, list]) -> None:
+    """Print the share right of each set, and write how often the model is right when it is so sure, on all."""
     opened, task = open_task(model)
     compared: list[Compared] = []
-    for name in READ:
-        examples = list(read_table(texts / f"test-{name}.csv"))
+    for name, examples in sets.items():
         found = task.compare(examples, list(task.predict(opened, examples)))
         print(f"{name}: {sum(one.gold == one.predicted for one in found) / len(found):.3f} of {len(found):,} right")
         compared += found
@@ -211,7 +219,7 @@ def known(model: BertForPreTraining, tokenizer: Tokenizer, file: Path) -> dict[s
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("texts", "train"))
+    parser.add_argument("what", choices=("texts", "train", "calibrate"))
     parser.add_argument("--data", type=Path)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--only", nargs="+", choices=[*TEXTS, *PRETRAIN], default=[*TEXTS])
@@ -233,13 +241,13 @@ def main() -> None:
         folder.mkdir(parents=True, exist_ok=True)
         if options.what == "texts":
             TEXTS[name](options.data, folder)
-        else:
+        elif options.what == "train":
             words = [str(folder / w) if "." in w else w for w in FINETUNE[name].split()]
             out = ["--out", str(options.out / f"english-{name}")]
             resume = ["--resume"] * options.resume
             bertlab(["finetune", *words, "--model", options.model, "--lora", str(RANK), "--half", *resume, *out])
-            if name == "sentiment":
-                sureness(options.out / "english-sentiment", folder)
+        if name in ("sentiment", "questions") and options.what != "texts":
+            sureness(options.out / f"english-{name}", held_out_sets(name, folder))
 
 
 if __name__ == "__main__":

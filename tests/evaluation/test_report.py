@@ -58,7 +58,7 @@ def test_how_often_a_classifier_is_wrong_when_it_is_so_sure(tmp_path):
     sure = [Compared(f"{n}", "a", "no", "yes" if n == 3 else "no", 0.1, 0.97) for n in range(10)]
     write_report(tmp_path, "A title", MEASURES, comparisons=sure)
     text = (tmp_path / "report.md").read_text(encoding="utf-8")
-    assert table(text, "probability of the predicted class")[2:] == [["95 to 99%", "10", "10%"]]
+    assert table(text, "probability of the prediction")[2:] == [["95 to 99%", "10", "10%"]]
     assert (tmp_path / "calibration.json").is_file()
 
 

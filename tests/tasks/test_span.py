@@ -240,6 +240,8 @@ def test_measures():
     compared = task.compare(examples, said)
     assert [one.error for one in compared] == [0, 0.5, 0, 0.5, 0]
     assert (compared[3].gold, compared[3].predicted) == ("no answer", "hat")
+    (other,) = task.compare([replace(ask("hat", "a hat"), others=("cap",))], [said_with("The cap", 0.0, "cap")])
+    assert other.gold == other.predicted == "The cap" and other.probability is not None  # right by exact match
 
 
 @tries(30)

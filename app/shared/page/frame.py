@@ -47,6 +47,7 @@ STYLE = """<style>
 }
 [data-testid="stPopoverBody"]:has([data-testid="stDataFrame"]) { width: min(46rem, 94vw); }
 [data-testid="stPopoverBody"]:has(.st-key-models) { width: min(25rem, 94vw); }
+.st-key-stories [data-testid=stVerticalBlock] > [data-testid=stLayoutWrapper]:last-child { margin-top: auto; }
 .st-key-sentences > * { min-width: min(100%, 20rem); }
 .st-key-world p { text-align: start; }
 .st-key-story { background: #edf4fa; padding: .6rem 1rem; }

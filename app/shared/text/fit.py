@@ -4,24 +4,17 @@ Neither its rare words nor the surprisal of a text tell news from a new article 
 model learned from stands beside every text of the visitor's own.
 """
 
-from pathlib import Path
-
 import streamlit as st
 
 from app.shared.model import model_bar, models
 from app.shared.model.bundled import DEFAULT_MODEL, LEARNED, READ, STORYWORLD, origin, specialist
 from app.shared.text import texts
 from bertlab import Tokenizer
-from bertlab.draw.percent import percent
-from bertlab.errors import InputError
 from bertlab.explain.text import rare_words
-from bertlab.io.json_files import read_json
 from bertlab.io.locate import bundled_models
-from bertlab.training.run_folder import MEASURES
 
 FEW = 0.1  # of the words: every model lacks some names and rare words
 MANY = 0.5  # of the words: no text of its language
-SHARE_RIGHT = {"answer": "exact", "text label": "accuracy"}  # in the file of a model's measures
 
 
 def notice(task: str, loaded: models.Loaded, text: str) -> None:
@@ -44,7 +37,7 @@ def notice(task: str, loaded: models.Loaded, text: str) -> None:
             "answers all the same, but the answer means little."
         )
     elif text not in texts.offered(loaded.source):
-        say_learned(task, loaded)
+        say_learned(loaded)
 
 
 def mostly_unknown(loaded: models.Loaded, text: str) -> bool:
@@ -53,10 +46,10 @@ def mostly_unknown(loaded: models.Loaded, text: str) -> bool:
     return words > 2 and rare > MANY * words  # a word or two may just be rare
 
 
-def say_learned(task: str, loaded: models.Loaded) -> None:
+def say_learned(loaded: models.Loaded) -> None:
     """Say what a fine-tuned bundled model has learned from, of which the file or text of a visitor may be unlike."""
     if loaded.source in LEARNED and not loaded.random:
-        st.caption(f":material/school: {learned(task, loaded)}")
+        st.caption(f":material/school: **{models.readable(loaded.name)}** learned from {LEARNED[loaded.source]}.")
 
 
 def offer(task: str, loaded: models.Loaded, best: str, why: str, known: int) -> None:
@@ -67,22 +60,6 @@ def offer(task: str, loaded: models.Loaded, best: str, why: str, known: int) -> 
         if origin(models.chosen()) and specialist(task, best) in bundled_models():
             help = f"It has read {READ[best]}, and has {known} of these words."
             st.button(f"Use {best}", key=f"fit_{task}", help=help, on_click=model_bar.use, args=(best,))
-
-
-def learned(task: str, loaded: models.Loaded) -> str:
-    """Return what a fine-tuned bundled model learned from, and how often it is right on texts of that kind."""
-    share = measure(loaded.folder, SHARE_RIGHT.get(task, ""))
-    right = "" if share is None else f"; of new ones of that kind it gets {percent(share)} right"
-    return f"**{models.readable(loaded.name)}** learned from {LEARNED[loaded.source]}{right}."
-
-
-@st.cache_data(show_spinner=False)
-def measure(folder: str, name: str) -> float | None:
-    """Return what was measured of a model under this name; None if it was not."""
-    try:
-        return read_json(Path(folder) / MEASURES).get(name)
-    except InputError:
-        return None
 
 
 @st.cache_resource(show_spinner=False)

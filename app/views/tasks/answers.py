@@ -19,8 +19,7 @@ VIEWS = {
 
 def show() -> None:
     st.container(key="intro").markdown(
-        "The model marks a span of your text: each token gets a logit for the start and one for the end of the answer. "
-        "A model trained for it says “no answer” by giving [CLS] the highest ones. It can only copy, and it can be "
+        "The model marks a span of your passage as the answer, or says “no answer”. It can only copy, and it is often "
         "wrong."
     )
     question, passage = reading.fields(models.chosen())

@@ -1,4 +1,4 @@
-"""The class of a text or pair: how sure the model is, how often it is wrong then, and what contributes to it."""
+"""The class of a text or pair: how sure the model is, how often it is right then, and what contributes to it."""
 
 import pandas as pd
 import streamlit as st
@@ -44,7 +44,7 @@ def show_one(
 ) -> None:
     """Show the label of a text, and how it changes in the `other` version. `name` is that of the files to save."""
     label = loaded.model.config.id2label[labelled.label]
-    show_label(loaded, labelled, f"numbers {name}", " ".join(filter(None, (text, pair))))
+    show_label(loaded, labelled, name, " ".join(filter(None, (text, pair))))
     if labelled.whole:
         st.caption(beginning(labelled, label))
     if other:
@@ -70,44 +70,23 @@ def beginning(labelled: LabelledText, label: str) -> str:
 
 
 def show_label(loaded: models.Loaded, labelled: LabelledText, key: str, text: str) -> None:
-    """Show the class and how sure the model is; of a text whose words it knows, also how often it is wrong then."""
+    """Show the class and how sure the model is; of a text whose words it knows, also how often it is right then."""
     prediction = labelled.said
     if not prediction.probabilities:
         st.metric("Predicted number", f"{prediction.label:.3f}")
         return
-    ranked, measured, doubt = verdict(loaded, prediction, text)
-    with st.container(horizontal=True, gap="large", key=key):
-        st.metric("Best guess" if doubt else "Likeliest class", plain(ranked[0][0]), width="content")
-        st.metric("Its probability", percent(ranked[0][1]), width="content")
-        if measured and measured.wrong:  # "0%" would promise too much
-            st.metric("Error rate when so sure", percent(measured.wrong), width="content")
-    if measured:
-        st.caption(held_out(loaded, measured))
-    if doubt:
-        st.markdown(doubt)
+    ranked, measured = verdict(loaded, prediction, text)
+    confidence.show("Likeliest class", ranked, confidence.LABEL, measured, loaded.name, key)
     if len(ranked) > 2 or measured is None:
         layout.show_shares(pd.DataFrame(ranked[:CLASSES], columns=["class", "probability"]), "probability")
 
 
-def verdict(
-    loaded: models.Loaded, prediction: TextPrediction, text: str
-) -> tuple[list[tuple[str, float]], Bin | None, str]:
-    """Return the classes with their probabilities, likeliest first; how often the model was wrong when it was as sure,
-    None if that says nothing of this text; and the doubt in words, "" if there is none."""
+def verdict(loaded: models.Loaded, prediction: TextPrediction, text: str) -> tuple[confidence.Ranked, Bin | None]:
+    """Return the classes with their probabilities, likeliest first, and how often the model was right when it was as
+    sure; None if that says nothing of this text."""
     ranked = sorted((prediction.probabilities or {}).items(), key=lambda item: -item[1])
     unlike = fit.mostly_unknown(loaded, text) or isinstance(prediction.label, tuple)
-    measured = None if unlike else when_as_sure(loaded.folder, ranked[0][1], text)
-    return ranked, measured, confidence.doubt(ranked, confidence.LABEL, measured.wrong if measured else 0)
-
-
-def held_out(loaded: models.Loaded, measured: Bin) -> str:
-    """Say how often the model was wrong about held-out examples when it was as sure."""
-    wrong = f"{measured.count - measured.right:,}" if measured.wrong else "none"
-    texts = f"test texts of {measured.length}" if measured.length else "test texts"
-    return (
-        f"Of {measured.count:,} {texts} about which **{plain(loaded.name)}** was as sure ({measured.between}), it got "
-        f"{wrong} wrong."
-    )
+    return ranked, None if unlike else when_as_sure(loaded.folder, ranked[0][1], text)
 
 
 def change(one: LabelledText, two: LabelledText) -> str:

@@ -5,13 +5,16 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
+from app.shared.model import models
 from app.shared.page import confidence, layout, state
 from app.shared.page.exports import exports
-from app.shared.page.markdown import plain, signed
+from app.shared.page.markdown import signed
+from app.shared.text import fit
 from app.views.tasks.reading import SHADES, Reading, drawn_tokens
 from bertlab.draw.charts import spans as span_charts
 from bertlab.draw.html.marked import shaded_passage
 from bertlab.draw.percent import percent
+from bertlab.evaluation.calibration import Bin, when_as_sure
 from bertlab.explain.spans import Answer
 from bertlab.tasks.span_decoding import ALWAYS_ANSWER
 
@@ -23,16 +26,10 @@ def show(readings: Sequence[Reading]) -> None:
 def show_answer(reading: Reading) -> None:
     found = reading.found
     may_refuse = found.threshold < ALWAYS_ANSWER
-    text, share, *nothing = st.columns([4, 3, 3] if may_refuse else [7, 3])
-    doubt = doubt_of(found)
-    text.metric("Best guess" if doubt else "Answer", plain(found.best.text) or "no answer")
-    share.metric("Its probability", percent(found.best.probability))
-    if may_refuse and found.best.text:  # else the two are one number
-        nothing[0].metric("Probability of no answer", percent(found.no_answer_probability))
-    elif not may_refuse:
+    measured = measured_of(reading.loaded, found)
+    confidence.show("Answer", ranked(found), confidence.ANSWER, measured, reading.loaded.name, f"answer{reading.key}")
+    if not may_refuse:
         st.caption("This model was trained on questions that all have an answer: it never predicts “no answer”.")
-    if doubt:
-        st.markdown(doubt)
     shown = reading.window(choose_window(reading))
     with st.container(border=True):
         st.html(shaded_passage(shown))
@@ -52,10 +49,20 @@ def show_answer(reading: Reading) -> None:
     exports(f"answer{reading.key}", pd.concat(tables), code, span_charts.passage_chart(shown))
 
 
-def doubt_of(found: Answer) -> str:
-    """Say if the answer is weak, beside the likeliest other span: "no answer" has no chance where it is never given."""
+def ranked(found: Answer) -> confidence.Ranked:
+    """Return the answer, then the other spans by probability: "no answer" has no chance where it is never given."""
     best, *others = [(span.text or "no answer", span.probability) for span in found.spans]
-    return confidence.doubt([best, *sorted(others, key=lambda other: -other[1])], confidence.ANSWER)
+    return [best, *sorted(others, key=lambda other: -other[1])]
+
+
+def measured_of(loaded: models.Loaded, found: Answer) -> Bin | None:
+    """Return how often the model was right on held-out questions when it was as sure; None if that is not known."""
+    unlike = loaded.random or fit.mostly_unknown(loaded, found.passage)
+    return None if unlike else when_as_sure(loaded.folder, found.best.probability, found.passage)
+
+
+def is_guess(loaded: models.Loaded, found: Answer) -> bool:
+    return bool(confidence.doubt(ranked(found), confidence.ANSWER, measured_of(loaded, found)))
 
 
 def choose_window(reading: Reading) -> int:
@@ -86,7 +93,8 @@ def threshold(found: Answer) -> str:
     score, threshold = (signed(x, "+.1f") for x in (found.no_answer_score, found.threshold))
     side, verdict = ("not above", "the best span") if found.best.text else ("above", "no answer")
     return (
-        f"The score of “no answer” (at [CLS]) minus that of the best span is **{score}**. This is {side} the model's "
+        f"“No answer” has a probability of {percent(found.no_answer_probability)}. Its score (at [CLS]) minus that of "
+        f"the best span is **{score}**. This is {side} the model's "
         f"threshold of {threshold}, so it predicts **{verdict}**."
     )
 

@@ -52,7 +52,7 @@ def show_without(reading: Reading, off: tuple[Head, ...]) -> None:
     found = reading.without(off)
     change = models.compute(answer_change, reading.loaded, reading.question, reading.passage, *reading.span, off)
     for one, _ in knockout_heads.before_and_after(reading.found, found, off):
-        label = "Best guess" if the_answer.doubt_of(one) else "Answer"
+        label = "Best guess" if the_answer.is_guess(reading.loaded, one) else "Answer"
         st.metric(label, plain(one.best.text) or "no answer", border=True)
         st.caption(f"Its probability: {percent(one.best.probability)}")
         with st.container(border=True):

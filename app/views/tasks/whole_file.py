@@ -20,7 +20,7 @@ def show() -> None:
     if judged is None:
         return
     if judged.data.file:
-        fit.say_learned(judged.data.kind.task, judged.data.loaded)
+        fit.say_learned(judged.data.loaded)
     show_measures(judged)
     with layout.open_tab("dataset", VIEWS) as name:
         VIEWS[name](judged)

@@ -43,12 +43,12 @@ def refresh(name: str, source: str, step: int | None, known: tuple[bool, list[Mo
             text = "No figures yet: the first row comes after a few dozen steps."
             st.info(text, icon=":material/hourglass_empty:")
             return
+        show_figures(run, step)
+        st.markdown(verdict(run))
         drawn = {name: draw(run, step) for name, draw in run_charts.panels(run).items()}
         for name, chart in layout.in_columns(drawn.items(), "large"):
             layout.show_chart(chart, f"The {name} against training steps, with dashed lines for the baselines")
         st.caption(explanation(run))
-        show_figures(run, step)
-        st.markdown(verdict(run))
         table = run_charts.curve_table(run, list(dict.fromkeys([*run.measures, *run.shares])))
         cell = Cell()
         code = cell.picture(run_charts.run_curves, cell.call(read_run, source))

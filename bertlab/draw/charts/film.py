@@ -89,7 +89,7 @@ def accuracy_steps(table: pd.DataFrame, chance: float, step: int | None = None) 
 
 
 def _lines(
-    table: pd.DataFrame, name: str, value: str, title: str, step: int | None, height: int = 380
+    table: pd.DataFrame, name: str, value: str, title: str, step: int | None, height: int = 300
 ) -> alt.LayerChart:
     """A line for each `name`, at evenly spaced steps."""
     names = list(table[name].unique())

@@ -40,11 +40,17 @@ def _written(change: float) -> str:
 
 
 def knockout_map(
-    rows: Rows, scale: float, layers: int | None = None, off: Sequence[tuple[int, int]] = (), clickable: bool = False
+    rows: Rows,
+    scale: float,
+    layers: int | None = None,
+    off: Sequence[tuple[int, int]] = (),
+    clickable: bool = False,
+    with_key: bool = True,
 ) -> alt.LayerChart:
     """Layers x heads, coloured by the change in ln p when that head alone is off, from -`scale` to `scale` nats.
 
-    There is room for `layers` rows where not all are known yet. Heads `off` (layer, head, from 0) are framed.
+    There is room for `layers` rows where not all are known yet. Heads `off` (layer, head, from 0) are framed. The key
+    of the colours is left out, except `with_key`.
     """
     table = knockout_table({"": rows})
     table["shown"] = table["change"].map(_written)
@@ -56,10 +62,10 @@ def knockout_map(
         y=alt.Y("layer:O", title="layer", scale=order, axis=alt.Axis(**_BARE)),
         tooltip=[*tips("layer", "head"), alt.Tooltip("change", title="change in ln p (nats)", format="+.3f")],
     )
-    legend = alt.Legend(title="change in ln p (nats)", orient="top", gradientLength=170, titleLimit=240)
+    legend = alt.Legend(title="change in ln p (nats)", orient="bottom", gradientLength=170, titleLimit=240)
     colours = alt.Scale(domain=[-scale, scale], **_DIVERGING)
     cells = base.mark_rect(stroke="transparent", cursor="pointer" if clickable else "default").encode(
-        color=alt.Color("change:Q", scale=colours, legend=legend)
+        color=alt.Color("change:Q", scale=colours, legend=legend if with_key else None)
     )
     if clickable:
         point = alt.selection_point(name=CELL, fields=["layer", "head"], toggle="true", clear=False, empty=False)

@@ -33,7 +33,7 @@ def projection_scatter(
     explained: tuple[float, float] | None,
     title: str = "",
     subtitle: str = "",
-    height: int = 400,
+    height: int = 360,
     picked: int | None = None,
     near: Collection[int] = (),
 ) -> alt.LayerChart:
@@ -146,7 +146,7 @@ def layer_lines(table: pd.DataFrame, measure: str, layer: int, chance: float | N
     band = alt.Chart(pd.DataFrame({"layer": [layer]})).mark_rule(color=GREY, opacity=0.25, strokeWidth=14)
     chances = pd.DataFrame({"chance": [] if chance is None else [chance]})
     dashed = alt.Chart(chances).mark_rule(strokeDash=[5, 4], color=GREY).encode(y=alt.Y("chance:Q"))
-    return alt.layer(band.encode(x=alt.X("layer:O")), dashed, lines).properties(height=390)
+    return alt.layer(band.encode(x=alt.X("layer:O")), dashed, lines).properties(height=320)
 
 
 _LAYERS = alt.Axis(labelAngle=0, grid=False, ticks=False, domain=False)

@@ -88,7 +88,7 @@ def test_hover_asks_no_server_and_a_choice_only_reports(canvas, tab):
 
 def test_find_a_head_that_looks_at_the_previous_token(canvas):
     tab = canvas()
-    tab.get_by_role("button", name="the previous token").click()
+    tab.get_by_label("Heads that attend to").select_option("previous")
     scores = [float(text.split(": ")[1]) for text in tab.locator(".thumb span").all_inner_texts()]
     assert 1 <= len(scores) < 16 and scores == sorted(scores, reverse=True) and scores[0] > 0.9
     assert tab.locator(".roles .best").first.inner_text() == "previous"
@@ -96,13 +96,13 @@ def test_find_a_head_that_looks_at_the_previous_token(canvas):
     tab.wait_for_url("**role=previous*")
     link = "?" + tab.url.split("?")[1]
     assert title(canvas(link)) == first
-    tab.get_by_role("button", name="anything").click()
+    tab.get_by_label("Heads that attend to").select_option("")
     assert tab.locator(".thumb").count() == 16
 
 
 def test_a_role_that_no_head_plays_shows_the_nearest(canvas):
     tab = canvas("?show=control")
-    tab.get_by_role("button", name="the next token").click()
+    tab.get_by_label("Heads that attend to").select_option("next")
     assert "No head gives this more than half" in tab.locator(".all").inner_text()
     assert tab.locator(".thumb").count() == 4
     tab.get_by_label("Your text").fill("the")

@@ -4,6 +4,7 @@ import pytest
 from pages import TINY, fine, opened, said
 
 from app.shared.page.confidence import ANSWER, GAP, LABEL, doubt
+from bertlab.evaluation.calibration import Bin
 
 RESIGNED = "The finance minister resigned on Tuesday after weeks of protests over the new tax on fuel."
 
@@ -16,12 +17,9 @@ def test_a_weak_answer_names_the_next_best():
     assert doubt([("person", 0.6)], LABEL) == "**Not sure**: 60% for “person”. Below 67%, the page calls it a guess."
     assert doubt([("a", 0.5), ("b", 0.4)], ANSWER) == "" and doubt([("a", 0.5), ("b", 0.2)], GAP) == ""
 
-    often_wrong = doubt([("positive", 0.85), ("negative", 0.15)], LABEL, wrong=0.39)
-    assert (
-        "15% for “negative”. As 39% of the test texts with as much probability were wrong, the page calls it"
-        in often_wrong
-    )
-    assert doubt([("positive", 0.85), ("negative", 0.15)], LABEL, wrong=0.3) == ""
+    often_wrong = doubt([("positive", 0.85), ("negative", 0.15)], LABEL, Bin(0.8, 0.9, 100, 61))
+    assert "15% for “negative”. As fewer than 67% were right when so sure, the page calls it a guess." in often_wrong
+    assert doubt([("positive", 0.85), ("negative", 0.15)], LABEL, Bin(0.8, 0.9, 100, 70)) == ""
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,10 @@ from app.shared.page.markdown import END, ISOLATE
 from bertlab import BertConfig, BertForQuestionAnswering, Tokenizer
 from bertlab.draw.html.marked import shaded_passage
 from bertlab.draw.percent import percent
+from bertlab.evaluation.calibration import when_as_sure
 from bertlab.explain.attention.knockout import answer_knockouts, answer_without
 from bertlab.explain.spans import answer
+from bertlab.io.locate import locate
 
 TABS = ["The answer", "Starts and ends", "Why this answer?", "Which head?"]
 QUESTION, PASSAGE = "who likes walks?", 'my dog "is" \\ hairy. he likes <b>walks</b>.'
@@ -196,4 +198,18 @@ def test_odd_passages(tab, passage, folders):
 
 def test_the_model_that_answers_anyway_is_not_shown_twice():
     app = opened(model="storyworld-tiny", versus="storyworld-tiny-qa")
-    assert fine(app) and "answers in both cases" in said(app) and len(app.metric) == 3
+    assert fine(app) and "answers in both cases" in said(app) and len(app.metric) == 2
+
+
+def test_a_probable_answer_that_was_often_wrong_is_a_guess():
+    passage = (
+        "The Amazon rainforest covers most of the Amazon basin of South America. The basin covers 7,000,000 km2, of "
+        "which 5,500,000 km2 are covered by the rainforest. Most of the forest, 60%, is in Brazil, then Peru with 13%."
+    )
+    app = opened(question="Which country has most of the forest?", text=passage)
+    found = answer(*read("english-questions"), "Which country has most of the forest?", passage)
+    alike = when_as_sure(locate("english-questions"), found.best.probability, passage)
+    assert fine(app) and found.best.probability > 0.5
+    label, _, right = app.metric
+    assert right.label == "Right when so sure" and right.value.endswith(f" of {alike.count}")
+    assert (label.label == "Best guess") == (alike.wrong > 0.5)

@@ -1,4 +1,4 @@
-"""Tasks: the answer, how sure, how often wrong when so sure, and what contributes; of one model or two."""
+"""Tasks: the answer, how sure, how often right when so sure, and what contributes; of one model or two."""
 
 import json
 import shutil
@@ -14,6 +14,7 @@ from bertlab.io.locate import locate
 from tests.unstyled import unstyled
 
 NAMES, NEXT = "Names", "Next sentence"
+SURE = "Right when so sure"
 OPINION = "Ruth Hill bought Lucky a cake in Ashford. It was delicious."
 TEXT, PAIR = "my dog is [MASK].", "he likes walks."
 
@@ -25,6 +26,10 @@ def labels(app) -> list[str]:
 
 def folded(app) -> int:
     return len([one for one in app.main.expander if one.label.startswith("Each token")])
+
+
+def explained(app) -> str:
+    return next(metric.help for metric in app.main.metric if metric.label == SURE)
 
 
 def numbers(app) -> dict[str, str]:
@@ -69,35 +74,35 @@ def test_a_long_review_is_judged_whole():
     app = opened("tasks", text=begins + "It is awful, boring, badly acted and a terrible waste of time. " * 8)
     assert fine(app) and app.metric[0].value == "negative"
     assert "The text is read in windows of 128 tokens" in said(app) and "first window alone" in said(app)
-    assert f"test texts of {LONG}" in said(app)
+    assert f"test texts of {LONG}" in explained(app)
 
 
 @pytest.mark.parametrize(
     ("text", "sure"), [("A wonderful film, superb and moving.", 0.8), ("The train leaves at seven.", 0.5)]
 )
-def test_the_page_says_how_often_the_model_is_wrong_when_it_is_so_sure(text, sure):
+def test_the_page_says_how_often_the_model_is_right_when_it_is_so_sure(text, sure):
     app = opened("tasks", text=text)
     assert fine(app)
     share = float(numbers(app)["Its probability"].strip("> %")) / 100
     assert share > sure
     measured = json.loads((locate("english-sentiment") / CALIBRATION).read_text())["bins"]
     alike = next(one for one in measured if one["low"] <= share < one["high"] and one["length"] == SHORT)
-    assert f"Of {alike['count']:,} test texts of {SHORT}" in said(app)
-    assert f"it got {alike['count'] - alike['right'] or 'none'} wrong" in said(app)
-    assert ("Error rate when so sure" in numbers(app)) == (alike["right"] < alike["count"])
+    assert f"Of {alike['count']:,} test texts of {SHORT}" in explained(app)
+    assert f"it got {alike['right']:,} right" in explained(app)
+    assert numbers(app)[SURE].endswith(f"% of {alike['count']:,}")
 
 
 def test_a_model_without_a_mistake_on_its_test_promises_nothing():
     app = opened("tasks", model=TINY, text="I want my money back.")
-    assert fine(app) and numbers(app)["Its probability"] == "> 99%" and "Error rate when so sure" not in numbers(app)
-    assert "it got none wrong" in said(app)
+    assert fine(app) and numbers(app)["Its probability"] == "> 99%"
+    assert numbers(app)[SURE].startswith("all of ")
 
 
 @pytest.mark.parametrize("tab", ["Opinion", NAMES])
 def test_a_text_of_another_language_is_told_apart(tab):
     model = TINY if tab == NAMES else "english"
     app = opened("tasks", model=model, text="Ich habe den Film gestern gesehen, furchtbar.", tasks_tab=tab)
-    assert fine(app) and "Error rate when so sure" not in numbers(app)
+    assert fine(app) and SURE not in numbers(app)
     told = said(app)
     assert "the answer means little" in told or "the others are rare or new to it" in told
 
@@ -110,13 +115,13 @@ def test_a_model_of_names_says_what_it_learned_from():
 
 def test_nothing_is_said_where_nothing_was_measured(folders, tmp_path):
     app = opened("tasks", folder=folders["classifier"], text="the dog")
-    assert fine(app) and "Error rate when so sure" not in numbers(app)
+    assert fine(app) and SURE not in numbers(app)
     broken = tmp_path / "broken"
     shutil.copytree(locate("storyworld-tiny-sentiment"), broken)
     for content in ("{", '{"bins": 3}', '{"bins": [{"low": 0.99, "high": 1, "count": 99, "right": "<b>"}]}'):
         (broken / CALIBRATION).write_text(content)
         app = opened("tasks", folder=str(broken), text="The cake was delicious.")
-        assert fine(app) and "Error rate when so sure" not in numbers(app), said(app)
+        assert fine(app) and SURE not in numbers(app), said(app)
 
 
 def test_bundled_models_read_one_text_and_others_may_read_two(folders):

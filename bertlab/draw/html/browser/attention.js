@@ -66,21 +66,21 @@ const options = (data, state, change) => {
 // One model: roles to choose by, its heads as thumbnails, one head in full, and the roles of that head.
 const makePane = (heads, models, state, change) => {
   const left = heads.model.heads > 6 ? 420 : 380, node = make("div", { className: "pane" });
-  const chips = makeChips(heads, state, change), legend = make("div", { className: "legend" });
+  const choice = makeChoice(heads, state, change), legend = make("div", { className: "legend" });
   const grid = makeGrid(heads, state, change, () => {
     const width = node.clientWidth || left;
     return Math.min(left, width < 700 ? width : Math.floor(0.45 * width));
   });
   const full = makeFull(heads, state), bars = make("div", { className: "roles" });
-  const all = make("div", { className: "all" }, ...grid.nodes, legend);
-  node.append(make("div", { className: "inside", style: `--left: min(${left}px, 45cqi)` }, chips.node, all, full.node, bars));
+  const all = make("div", { className: "all" }, choice.node, ...grid.nodes, legend);
+  node.append(make("div", { className: "inside", style: `--left: min(${left}px, 45cqi)` }, all, full.node, bars));
   let top;
   const draw = (headOnly = false) => {
     const keep = heads.keep(), at = heads.chosen();
     if (!headOnly) {
       const scale = brightest(models, state.scale);
       top = (place) => scale(heads, place);
-      chips.draw();
+      choice.draw();
       grid.draw(keep, top);
     }
     grid.press();

@@ -53,30 +53,27 @@ const brightest = (all, scale) => {
   return () => top;
 };
 
-const makeChips = (heads, state, change) => {
-  const node = make("div", { className: "chips" });
-  const pick = (role) => {
-    const [layer, head] = (role && heads.ordered(role)[0]) || heads.chosen();
+const named = (role) => `${SIGNS[role] ?? ""} ${TARGETS[role] ?? role}`.trim(); // the signs stand below the heads
+
+// The field to choose heads by their role, with the number of heads that play it.
+const makeChoice = (heads, state, change) => {
+  const field = make("select", { title: NAMING });
+  field.onchange = () => {
+    const role = field.value, [layer, head] = (role && heads.ordered(role)[0]) || heads.chosen();
     change({ layer, head, role });
-    node.querySelector("[aria-pressed=true]").focus();
   };
-  const chip = (role, text, count) => {
-    const number = make("small", { textContent: count });
-    const button = make("button", { type: "button", title: NAMING, className: count ? "" : "none" }, text, number);
-    button.setAttribute("aria-pressed", state.role === role);
-    button.onclick = () => pick(role);
-    return button;
+  const option = (value, text, count) => make("option", { value, textContent: `${text} (${count})` });
+  const draw = () => {
+    field.replaceChildren(option("", "anything", heads.every.length),
+      ...[...heads.roles, NO_ROLE].map((role) => option(role, named(role), heads.playing(role).length)));
+    field.value = state.role;
   };
-  const named = (role) => `${SIGNS[role] ?? ""} ${TARGETS[role] ?? role}`; // the signs stand below the heads
-  const draw = () => node.replaceChildren(make("span", { className: "muted", textContent: "Heads that attend to" }),
-    chip("", "anything", heads.every.length),
-    ...[...heads.roles, NO_ROLE].map((role) => chip(role, named(role), heads.playing(role).length)));
-  return { node, draw };
+  return { node: make("label", { className: "choice" }, "Heads that attend to", field), draw };
 };
 
 const makeGrid = (heads, state, change, width) => {
   const { layers, heads: across, tokens } = heads.model, many = across > 6;
-  const heading = make("h4"), note = make("p", { className: "muted" }), grid = make("div", { className: "grid" });
+  const note = make("p", { className: "muted" }), grid = make("div", { className: "grid" });
   grid.setAttribute("role", "group");
   grid.setAttribute("aria-label", "Attention heads; arrow keys move");
   const thumbs = heads.every.map((at) => {
@@ -113,8 +110,8 @@ const makeGrid = (heads, state, change, width) => {
   };
   const tell = (order) => {
     const found = heads.playing(state.role).length;
-    heading.textContent = state.role ? `Heads that attend to ${TARGETS[state.role] ?? state.role}` : `All ${layers} × ${across} heads`;
-    note.textContent = !state.role ? READING
+    const signs = heads.roles.filter((role) => heads.playing(role).length).map(named);
+    note.textContent = !state.role ? `${READING}${signs.length ? ` Below: ${signs.join("; ")}.` : ""}`
       : found ? `${found} of ${heads.every.length} heads, strongest first. Below each: layer–head, share of its weight.`
         : order.length ? "No head gives this more than half of its weight. The nearest:" : "This text has no head to show here.";
   };
@@ -140,5 +137,5 @@ const makeGrid = (heads, state, change, width) => {
       button.tabIndex = button === entry ? 0 : -1;
     });
   };
-  return { nodes: [heading, grid, note], draw, press };
+  return { nodes: [grid, note], draw, press };
 };
