@@ -53,6 +53,18 @@ def _same(arg: Any, old: Any) -> bool:
     return bool(arg == old)
 
 
+def attention(cls: type[nn.Module], options: Sequence, runs: Mapping[str, Sequence]) -> dict[str, Any]:
+    """Observe attention as `module` does, and whether its numbers stay finite where a text is padding alone. What they
+    are there is free: nobody reads them."""
+    found, model = module(cls, options, runs), cls(*options)
+    *inputs, padding = runs["forward"]
+    hidden = torch.ones_like(padding) if padding is not None else None
+    return found | {FINITE: all(bool(each.isfinite().all()) for each in tensors_of(model(*inputs, hidden)))}
+
+
+FINITE = "the results are finite where a text is padding alone"
+
+
 def is_float(arg: Any) -> bool:
     return isinstance(arg, Tensor) and arg.is_floating_point()
 

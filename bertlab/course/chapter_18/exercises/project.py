@@ -206,6 +206,10 @@ def _losses() -> list[tuple]:
         ([3 + 9 * each for each in near] + [2.9 - 0.1 * each for each in near], 4),
         ([3 + 0.1 * each for each in near] + [2.9 + 9 * each for each in near], 4),
     ]
+    for one, other in ((1, 0.1), (0.1, 1)):  # a noisy window and a quiet one: how their variances are put together
+        error = (variance(near) * 1.01 / 4) ** 0.5
+        for drop in (1.7, 2.4):
+            curves.append(([3 + one * x for x in near] + [3 - drop * error + other * x for x in near], 4))
     return [([curves],)]
 
 
@@ -251,6 +255,14 @@ check_still_falling = Exercise(
         ("one last low loss decides: take means of windows.", "fmean(last) > => losses[-1] >"),
         ("both windows have noise: add their variances.", "variance(before) + variance(last) => 2 * variance(before)"),
         ("both windows have noise: add their variances.", "variance(before) + variance(last) => 2 * variance(last)"),
+        (
+            "both windows have noise: add their variances.",
+            "variance(before) + variance(last) => 2 * max(variance(before), variance(last))",
+        ),
+        (
+            "both windows have noise: add their variances.",
+            "variance(before) + variance(last) => 2 * (variance(before) * variance(last)) ** 0.5",
+        ),
         (
             "the variances add up, not the errors.",
             f"{ERROR} => error = (variance(before) / window) ** 0.5 + (variance(last) / window) ** 0.5",
