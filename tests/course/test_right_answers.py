@@ -38,9 +38,9 @@ LOW = torch.finfo(torch.float32).min
 
 def clean_by_hand(text):
     kept = ""
-    for character in unicodedata_nfd("".join(tokenizer.clean_character(c) for c in text).lower()):
+    for character in unicodedata_nfd("".join(tokenizer.clean_character(c) for c in text)):
         if category(character) != "Mn":
-            kept += character
+            kept += character.lower()
     return kept
 
 

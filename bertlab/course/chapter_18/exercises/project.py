@@ -76,10 +76,12 @@ def my_shared_runs(train, test, n):
 
 def _texts() -> list[tuple]:
     train = ["One two three four five.", "Nine eight seven.", "red green", "blue black white", "tone six ten fourteen"]
+    train.append("The dog's well-known 2 old tricks.")
     test = [
         "five four three two one", "zero tone six ten fourteen", "Zero, one TWO: three four!", "one two three",
         "zero three four five", "one two three zero four", "seven red green blue", "One two three four five.",
-        "six two three four five six", "none two three fourteen", "one six ten four", "red green",
+        "six two three four five six", "none two three fourteen", "one six ten four",
+        "red green", "dog s well known", "well known old tricks",
     ]  # fmt: skip
     return [(train, test, 4), (["a b"], ["a b c", "b a", "c", "a b c"], 2)]
 
@@ -292,7 +294,7 @@ def _cards() -> list[tuple]:
         (f"## Factors\n\n{WORDS}", "## Factors\n\n<!-- Which groups? Which of these did you measure? -->"),
         (f"## Metrics\n\n{WORDS}", "## Metrics\n\n<!-- Which\nmeasures do you report\nhere? -->"),
         (f"## Metrics\n\n{WORDS}", "## Metrics\n\nConsiderable misclassification everywhere, unfortunately."),
-        (f"## Metrics\n\n{WORDS}", "## Metrics\n\nF1 of F1 of F1"),
+        (f"## Metrics\n\n{WORDS}", "## Metrics\n\nF1 of\nF1 of\nF1"),
         (f"## Intended use\n\n{WORDS}", "## Intended use\n\nTo be done."),
         (f"## Training data\n\n{WORDS}\n\n", f"{WORDS}\n\n"),
         (f"## {SECTIONS[-1]}\n\n{WORDS}", f"## {SECTIONS[-1]}\n"),
