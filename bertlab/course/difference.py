@@ -155,7 +155,8 @@ def _of_values(apart: Difference, item: str, gives: Sequence[str], where: str) -
     path, found, right = apart.path, apart.found, apart.right
     if gives and not path:
         return f"return {' and '.join(gives)}, in this order{where}; yours is {_shown(found)}."
-    name, place = (gives[path[0]], path[1:]) if gives else (item, path)
+    named = gives and item.startswith("result")
+    name, place = (gives[path[0]] + item.removeprefix("result"), path[1:]) if named else (item, path)
     name = name.replace("result of ", "").replace("result", "the result")
     at = f" at {'[' + ', '.join(map(repr, place)) + ']'}" if place else ""
     if isinstance(right, Tensor) and isinstance(found, Tensor):
