@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 Path = tuple[Any, ...]
+WHOLE = dict.fromkeys((torch.int32, torch.int64), "whole numbers")  # tables are looked up with no others
 MOST_SHOWN, LONG = 10, 200  # numbers of a tensor, and characters, in a sentence
 
 
@@ -75,7 +76,13 @@ def _of_tensors(found: Any, right: Tensor) -> tuple[Path, Any, Any] | None:
 
 
 def kind(tensor: Tensor) -> str:
-    return "floats" if tensor.is_floating_point() else "bools" if tensor.dtype == torch.bool else "whole numbers"
+    return (
+        "floats"
+        if tensor.is_floating_point()
+        else "bools"
+        if tensor.dtype == torch.bool
+        else WHOLE.get(tensor.dtype, str(tensor.dtype))
+    )
 
 
 def _of_lists(found: Any, right: Sequence) -> tuple[Path, Any, Any] | None:
@@ -148,7 +155,8 @@ def _of_values(apart: Difference, item: str, gives: Sequence[str], where: str) -
     path, found, right = apart.path, apart.found, apart.right
     if gives and not path:
         return f"return {' and '.join(gives)}, in this order{where}; yours is {_shown(found)}."
-    name, place = (gives[path[0]], path[1:]) if gives else (item, path)
+    named = gives and item.startswith("result")
+    name, place = (gives[path[0]] + item.removeprefix("result"), path[1:]) if named else (item, path)
     name = name.replace("result of ", "").replace("result", "the result")
     at = f" at {'[' + ', '.join(map(repr, place)) + ']'}" if place else ""
     if isinstance(right, Tensor) and isinstance(found, Tensor):

@@ -53,6 +53,18 @@ def _same(arg: Any, old: Any) -> bool:
     return bool(arg == old)
 
 
+def attention(cls: type[nn.Module], options: Sequence, runs: Mapping[str, Sequence]) -> dict[str, Any]:
+    """Observe attention as `module` does, and whether its numbers stay finite where a text is padding alone. What they
+    are there is free: nobody reads them."""
+    found, model = module(cls, options, runs), cls(*options)
+    *inputs, padding = runs["forward"]
+    hidden = torch.ones_like(padding) if padding is not None else None
+    return found | {FINITE: all(bool(each.isfinite().all()) for each in tensors_of(model(*inputs, hidden)))}
+
+
+FINITE = "the results are finite where a text is padding alone"
+
+
 def is_float(arg: Any) -> bool:
     return isinstance(arg, Tensor) and arg.is_floating_point()
 
@@ -80,6 +92,7 @@ def module(cls: type[nn.Module], options: Sequence, runs: Mapping[str, Sequence]
     """Observe a module made from `options`, with weights that go by the parameters' names.
 
     `runs` are its methods and their arguments: results in eval mode and in training, and the gradients of the last.
+    What takes rows of ids is then given a single shorter one: no size may be left over from before, none vanish.
     """
     model = filled(cls(*options))
     parameters = dict(model.named_parameters(remove_duplicate=False))
@@ -97,6 +110,9 @@ def module(cls: type[nn.Module], options: Sequence, runs: Mapping[str, Sequence]
             found |= {name: seen.pop("result"), "changed": [*dict.fromkeys(found.get("changed", []) + changed)]}
             del seen["changed"]
             found |= {f"{what}{mode}": each for what, each in seen.items()}
+        if method == "forward" and all(isinstance(arg, Tensor) and not is_float(arg) for arg in args):
+            with torch.no_grad():
+                found["result for one shorter row"] = model.eval()(*(arg[:1, ..., :-2] for arg in args))
     return found | {f"gradient of {name}": each.grad for name, each in sorted(parameters.items())}
 
 

@@ -38,9 +38,9 @@ LOW = torch.finfo(torch.float32).min
 
 def clean_by_hand(text):
     kept = ""
-    for character in unicodedata_nfd("".join(tokenizer.clean_character(c) for c in text).lower()):
+    for character in unicodedata_nfd("".join(tokenizer.clean_character(c) for c in text)):
         if category(character) != "Mn":
-            kept += character
+            kept += character.lower()
     return kept
 
 
@@ -756,6 +756,11 @@ def step_by_splitting(model, optimizer, batch, rate, rows, clip=1.0):
 # Chapter 13
 
 
+def control_dealt_out(words, labels, rng):
+    dealt = dict(zip(dict.fromkeys(words), rng.sample(labels, len(labels)), strict=False))
+    return [dealt[word] for word in words]
+
+
 def control_by_word(words, labels, rng):
     known, found = {}, []
     for word in words:
@@ -922,10 +927,10 @@ ANSWERS = {
     "check_verdict": [verdict_by_exclusion],
     "check_power": [power_by_columns, lambda size, seeds, rng, trials: statistics.power(size, seeds)],
     "check_holm": [holm_step_by_step],
-    "check_control_labels": [control_by_word],
+    "check_control_labels": [control_by_word, control_dealt_out],
     "check_removal_effects": [effects_one_by_one],
     "check_removal_rank": [
-        lambda shares, effects: effects.argsort(descending=True).tolist().index(int(shares.argmax())) + 1
+        lambda shares, effects: sorted(effects.tolist(), reverse=True).index(effects[shares.argmax()].item()) + 1
     ],
     "check_scalar_mix": [lambda states, weights, gamma: (gamma * weights.softmax(0)[:, None, None] * states).sum(0)],
     "check_pseudo_log_likelihood": [likelihood_one_by_one],

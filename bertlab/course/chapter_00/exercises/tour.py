@@ -15,7 +15,12 @@ BOTH = "return best.indices, best.values"
 
 check_likeliest = Exercise(
     likeliest,
-    lambda: [(2 * random_tensor(9), 3), (random_tensor(6, seed=1), 1), (3 * random_tensor(12, seed=2), 5)],
+    lambda: [
+        (2 * random_tensor(9), 3),
+        (random_tensor(6, seed=1), 1),
+        (3 * random_tensor(12, seed=2), 5),
+        (99 * random_tensor(8), 2),
+    ],
     right="Right: probabilities over all word pieces, and the k largest.",
     observe=value,
     gives=("the ids", "their probabilities"),
@@ -36,6 +41,10 @@ check_likeliest = Exercise(
             "logits.softmax(-1) => logits.sigmoid()",
         ),
         ("these are logarithms of the probabilities.", "logits.softmax(-1) => logits.log_softmax(-1)"),
+        (
+            "exp of a large logit is infinite, and inf / inf is nan: softmax subtracts the largest logit first.",
+            "logits.softmax(-1) => (logits.exp() / logits.exp().sum())",
+        ),
         ("return the k likeliest, not always three.", "topk(k) => topk(3)"),
     ],
 )
@@ -143,7 +152,7 @@ def _logits() -> list[tuple]:
         ([9, 0, 5, 0, 0], [0, 0, 0, 6, 1], 4),  # [CLS] has the highest logit
         ([0, 0, 0, 5, 0], [0, 0, 0, 6, 0], 4),  # one token
         ([0, 5, 4, 3, 0, 0], [0, 0, 0, 0, 6, 0], 3),  # the best pair is too long
-        ([-90, -60, -20, -50], [-90, -70, -60, -10], 3),  # all below zero
+        ([-9090, -9060, -9020, -9050], [-9090, -9070, -9060, -9010], 3),  # all far below zero
         ([0, 1, 0, 2, 7], [0, 3, 0, 0, 6], 2),  # the last token
         ([0, 8, 1, 7.9, 0], [0, 0, 0, 3.2, 3], 4),  # the sum of softmaxes would choose another pair
         ([0, 4, 1, 0, 5], [5, 1, 4, 3, 0], 4),  # the best start alone leads astray

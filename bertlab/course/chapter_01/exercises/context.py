@@ -70,7 +70,7 @@ def _vectors() -> list[tuple]:
     """Vectors of two sizes, and long ones: with these s is 0 or 1 to the last digit."""
     return [
         tuple(scale * random_tensor(*shape, seed=n) for n, shape in enumerate(((N, D), (N, D), (N, K, D))))
-        for N, K, D, scale in ((4, 3, 6, 1.0), (2, 5, 3, 1.0), (3, 2, 4, 30.0))
+        for N, K, D, scale in ((4, 3, 6, 1.0), (2, 5, 3, 1.0), (6, 2, 4, 30.0))
     ]
 
 
@@ -98,6 +98,10 @@ check_negative_sampling = Exercise(
         (
             "for a large logit 1 - s is 0, and its logarithm infinite: 1 - s(x) is s(-x), so take F.logsigmoid(-x).",
             "F.logsigmoid(-for_negatives) => (1 - for_negatives.sigmoid()).log()",
+        ),
+        (
+            "for a logit far below 0 s is 0, and its logarithm infinite: F.logsigmoid takes both steps at once.",
+            "F.logsigmoid(for_right) => for_right.sigmoid().log()",
         ),
         (
             "you sum the logits of the negatives: take ln s of each, then sum.",

@@ -21,6 +21,7 @@ TEXTS = (
     "a\x00b",
     "我爱",
     "ØST Дом",
+    "ΟΔΟΣ",
     "",
 )
 MARKS = ' if unicodedata.category(c) != "Mn"'
@@ -62,6 +63,11 @@ check_clean = Exercise(
         ("NFKD also rewrites characters such as ﬁ and ²: NFD takes apart and changes nothing else.", "NFD => NFKD"),
         ("the letters are taken apart, but the marks (category Mn) are still there.", f"{MARKS} => "),
         ("begin with clean_character, for each character of the text.", '"".join(map(clean_character, text)) => text'),
+        (
+            "make small letters one by one: lower() of a whole text gives a sigma at the end of a word another form.",
+            "c.lower() for c => c for c",
+            '!= "Mn") => != "Mn").lower()',
+        ),
         ("capitals stay: small letters are the last step.", "c.lower() => c"),
     ],
 )

@@ -140,13 +140,14 @@ check_segment_ids = Exercise(
 
 
 def _embedded() -> list[tuple]:
-    sizes = ((12, 30, 9, 7), (7, 40, 8, 5))  # hidden size, vocabulary, positions, tokens
+    sizes = ((12, 30, 9, 2, 0, 7), (7, 40, 8, 3, 3, 5))  # hidden size, vocabulary, positions, segments, [PAD], tokens
+    options: dict[str, Any] = {"hidden_dropout_prob": 0.4, "layer_norm_eps": 0.1}
     return [
         (
-            (Config(V, H, max_position_embeddings=P, hidden_dropout_prob=0.4, layer_norm_eps=0.1),),
+            (Config(V, H, max_position_embeddings=P, type_vocab_size=T, pad_token_id=pad, **options),),
             {"forward": (ids, types)},
         )
-        for H, V, P, S in sizes
+        for H, V, P, T, pad, S in sizes
         for ids, _, types in [small_batch(width=S)]
     ]
 
@@ -201,6 +202,7 @@ check_embeddings = Exercise(
             "the row of [PAD] would be trained: padding_idx=config.pad_token_id.",
             ", padding_idx=config.pad_token_id => ",
         ),
+        ("the row of [PAD] is config.pad_token_id, which need not be 0.", "config.pad_token_id => 0"),
         (
             "position 0 is a position like any other and has to learn: padding_idx is for words alone.",
             "self.position = nn.Embedding(config.max_position_embeddings, config.hidden_size) => self.position = "

@@ -195,12 +195,21 @@ def _attended(fn, positions: Tensor) -> dict[str, Any]:
 
 check_previous_head = Exercise(
     previous_head,
-    lambda: [(0.3 * random_tensor(6, 12),), (0.3 * random_tensor(16, 40, seed=1),)],
+    lambda: [
+        (0.3 * random_tensor(6, 12),),
+        (0.3 * random_tensor(16, 40, seed=1),),
+        (0.3 * random_tensor(6, 12) + random_tensor(12, seed=2),),  # alike, and so far from orthogonal
+    ],
     right="Right: every token but the first attends to its left neighbour, and it goes by position alone.",
     observe=_attended,
     slips=[
         ("the weights are nan: some number is too large.", "10 * math.sqrt(size) => math.inf"),
         ("the head attends to the next token: shift the other way.", ".roll(1, dims=0) => .roll(-1, dims=0)"),
+        (
+            "where positions are alike, not every left neighbour gets more than 0.9: their transpose is "
+            "no inverse, take the pseudo-inverse.",
+            "torch.linalg.pinv(positions) => positions.T",
+        ),
         ("every token attends to itself: its query must be the key of another.", ".roll(1, dims=0) => "),
         (
             "not every token attends most to its left neighbour: W_key should make the keys of all positions "

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from bertlab.course.exercise import Exercise
-from bertlab.course.observe import backward, expect, module, random_tensor
+from bertlab.course.observe import attention, backward, expect, random_tensor
 from bertlab.course.solutions import encoder
 from bertlab.course.solutions.config import Config
 
@@ -73,7 +73,7 @@ check_multi_head_attention = Exercise(
     encoder.MultiHeadAttention,
     _attention_inputs,
     right="Right: with the same weights your module and the library's give the same.",
-    observe=module,
+    observe=attention,
     gives=("the output", "the weights"),
     kept=("MultiHeadAttention",),
     slips=[
@@ -84,6 +84,11 @@ check_multi_head_attention = Exercise(
         (
             "padding was not hidden: where `padding` is True, the score must be the lowest number.",
             "if padding is not None: => if False:",
+        ),
+        (
+            "a text that is padding alone became nan (0/0): hide with the lowest finite number, "
+            "torch.finfo(scores.dtype).min, not -inf.",
+            "torch.finfo(scores.dtype).min => -torch.inf",
         ),
         ("`padding` is True where a token must not be attended to.", "masked_fill(padding => masked_fill(~padding"),
         ("the scores are not divided by the square root of D.", " / math.sqrt(query.size(-1)) => "),

@@ -90,8 +90,7 @@ class _Parts(nn.Module):
         super().__init__()
         self.word = nn.Embedding(400, 64, padding_idx=pad)
         self.position = nn.Embedding(100, 64)
-        self.dense = nn.Linear(64, 64)
-        self.norm = nn.LayerNorm(64)
+        self.layer: Any = nn.ModuleDict({"dense": nn.Linear(64, 64), "norm": nn.LayerNorm(64)})
         self.decoder = nn.Linear(64, 400)
         self.decoder.weight = self.word.weight
         nn.init.normal_(self.word.weight)
@@ -100,22 +99,23 @@ class _Parts(nn.Module):
 def _drawn(fn, *std: float) -> dict[str, Any]:
     model = _Parts(3)
     fn(model, *std)
+    dense, norm = model.layer["dense"], model.layer["norm"]
     wanted = std[0] if std else 0.02
-    word, norm = model.word.weight.detach(), model.norm
+    word = model.word.weight.detach()
     others = torch.cat([word[:3], word[4:]])
-    tables = {"word": others, "position": model.position.weight.detach(), "dense": model.dense.weight.detach()}
+    tables = {"word": others, "position": model.position.weight.detach(), "dense": dense.weight.detach()}
     found: dict[str, Any] = {"the tied matrix is one": model.decoder.weight is model.word.weight}
     found |= {f"the spread of {name}": _near(float(each.std()), wanted) for name, each in tables.items()}
     found |= {f"the mean of {name} is about 0": abs(float(each.mean())) < wanted / 10 for name, each in tables.items()}
     found |= {f"{name} is normal": _is_normal(each) for name, each in tables.items()}
-    found["biases begin at 0"] = not bool(model.dense.bias.any() or model.decoder.bias.any())
+    found["biases begin at 0"] = not bool(dense.bias.any() or model.decoder.bias.any())
     found["the row of [PAD] begins at 0"] = not bool(word[3].any())
     found["no other row begins at 0"] = bool(others.any(1).all())
     found["LayerNorm begins with weight 1 and bias 0"] = bool((norm.weight == 1).all()) and not bool(norm.bias.any())
     again = _Parts(0)
     fn(again, *std)
     found["the row of [PAD] begins at 0 if its number is 0"] = not bool(again.word.weight[0].any())
-    found["each call draws anew"] = not torch.equal(again.dense.weight, model.dense.weight)
+    found["each call draws anew"] = not torch.equal(again.layer["dense"].weight, dense.weight)
     return found
 
 
@@ -164,6 +164,7 @@ check_initialise = Exercise(
             "    import torch; torch.manual_seed(0)\n    for module in model.modules():\n        "
             "if isinstance(module, nn.Linear | ",
         ),
+        ("a module may lie inside others: go through model.modules(), not children().", "modules() => children()"),
         ("the weights are normal around 0: mean=0.", "std=std => mean=std, std=std"),
         (
             "the weights are cut at two std, as in Google's code; here nn.init.normal_ without a limit.",

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from bertlab.course.exercise import Exercise
-from bertlab.course.observe import module, random_tensor
+from bertlab.course.observe import call, module, random_tensor, value
 from bertlab.course.solutions import encoder
 from bertlab.course.solutions.config import Config
 
@@ -58,8 +58,9 @@ def layer_norm(x, weight, bias, eps):
 
 def _rows() -> list[tuple]:
     x, weight, bias = 3 * random_tensor(2, 3, 6) + 1, random_tensor(6, seed=1), random_tensor(6, seed=2)
-    alike = torch.full((1, 1, 6), 5.0)
-    return [(x, weight, bias, 0.1), (x[:, :, :5], weight[1:], bias[1:], 0.5), (alike, weight, bias, 0.01)]
+    alike, far = torch.full((1, 1, 6), 5.0), 4096 + x[:, :, :4].round()
+    rows = (x, 6, 0.1), (x[:, :, :5], 5, 0.5), (alike, 6, 0.01), (far, 4, 0.2)
+    return [(each, weight[-size:], bias[-size:], eps) for each, size, eps in rows]
 
 
 def _over(dims: str) -> tuple[str, str]:
@@ -72,6 +73,8 @@ check_layer_norm = Exercise(
     layer_norm,
     _rows,
     right="Right: each token by itself, over its own features.",
+    # no gradients there: those of F.layer_norm are off by more than rounding
+    observe=lambda fn, x, *rest: (value if x.mean() > 1000 else call)(fn, x, *rest),
     slips=[
         (
             "the variance divides by H - 1 (torch's default): LayerNorm divides by H, unbiased=False.",
@@ -82,6 +85,11 @@ check_layer_norm = Exercise(
         (
             "eps is missing under the root: a token whose numbers are all alike becomes nan (0/0).",
             "variance + eps => variance",
+        ),
+        (
+            "E[x²] - mean² is right on paper: where the mean is large, both are large and their difference loses "
+            "its digits. Take the mean away first, then square.",
+            "x.var(-1, keepdim=True, unbiased=False) => (x**2).mean(-1, keepdim=True) - mean**2",
         ),
         ("use the eps that is given.", "variance + eps => variance + 1e-5"),
         (

@@ -23,7 +23,7 @@ def _sentences() -> list[tuple]:
     tokenizer = Tokenizer({token: number for number, token in enumerate(tokens)})
     generator = torch.Generator().manual_seed(0)
     ids = torch.full((8, 42), tokenizer.pad_token_id)
-    for row, length in enumerate((40, 40, 34, 27, 20, 20, 14, 7)):
+    for row, length in enumerate((40, 40, 34, 26, 20, 20, 12, 7)):
         words = torch.randint(FIRST, tokenizer.vocab_size, (length,), generator=generator)
         ids[row, 1 : length + 1] = words - (words > FIRST + 40).long() * (words % 2)  # some words stand in no text
         ids[row, 0], ids[row, length + 1] = tokenizer.cls_token_id, tokenizer.sep_token_id
@@ -196,6 +196,10 @@ check_mask_tokens = Exercise(
         (
             "toss the coin with `rate`: yours chooses another share of the ordinary tokens than 15%.",
             f"{CHOICE} => {COIN.format('rate + 0.05')}",
+        ),
+        (
+            "round the number of tokens of a row, and take one at least: yours cuts off, so rows get less than 15%.",
+            "* rate).round().clamp(min=1) => * rate).floor()",
         ),
         (
             "of one row you choose far more than of another: it should be 15% of each, on average.",

@@ -17,7 +17,7 @@ def _masked_rows() -> list[tuple]:
     # [CLS], a [MASK] of the text itself, one that hides, a random token, a kept one, two not chosen, [SEP]
     hidden = torch.tensor([[2, mask, mask, 17, 9, 9, 30, 3], [2, 8, 9, mask, 3, 0, 0, 0]])
     labels = torch.full_like(hidden, IGNORED)
-    labels[0, 2:5], labels[1, 1], labels[1, 3] = torch.tensor([11, 12, 9]), 8, 20
+    labels[0, 2:5], labels[1, 1], labels[1, 3] = torch.tensor([11, 12, 9]), 8, 0
     return [(hidden, labels, mask), (hidden[:1] + 3, (labels + 3)[:1].where(labels[:1] > 0, IGNORED), mask + 3)]
 
 
@@ -36,6 +36,10 @@ check_actions = Exercise(
         (
             "a kept token looks untouched, but its label asks for it: 3.",
             "labels == -100 => (labels == -100) | (labels == hidden)",
+        ),
+        (
+            "a label may be 0, the number of a token like any other: only -100 means that nothing was chosen.",
+            "labels == -100 => labels <= 0",
         ),
         ("a token that equals its label was kept: 3, not 2.", "3, 2 => 2, 2"),
         ("2 and 3 are swapped: a kept token equals its label.", "3, 2 => 2, 3"),

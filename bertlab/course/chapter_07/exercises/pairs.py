@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 from bertlab.course.exercise import Exercise
@@ -84,6 +85,9 @@ def _made(make_pairs, negative=None) -> dict[str, Any]:
     same = [_pairs_of(make_pairs, _interleaved(3), seed) for seed in range(32)]
     labels = [[label for *_, label in pairs] for pairs in same]
     swapped = [{first[0] for first, _, label in pairs if label} for pairs in same]
+    seconds: dict[int, set] = {}
+    for first, second, label in chain.from_iterable(same):
+        seconds.setdefault(first[0], set()).update([tuple(second)] if label else [])
     everyone = {first[0] for _, first, _ in _interleaved(3)}
     true = {first[0]: len(second) for _, first, second in _of_lengths()}
     off = [abs(len(b) - true[a[0]]) for a, b, label in _pairs_of(make_pairs, _of_lengths(), 0) if label]
@@ -94,6 +98,10 @@ def _made(make_pairs, negative=None) -> dict[str, Any]:
         and not set.intersection(*swapped),
         "true pairs and negatives are mixed": not all(sorted(each) in (each, each[::-1]) for each in labels),
         "the places of the negatives differ from seed to seed": len(set(map(tuple, labels))) > 1,
+        "the pairs are in a random order": all(pairs not in (sorted(pairs), sorted(pairs)[::-1]) for pairs in same),
+        "a pair has one negative with some seeds and another with others": all(
+            len(own) > 1 for own in seconds.values()
+        ),
         "a negative is about as long as the true second text": sum(off) < 6 * len(off),
     }
 
@@ -190,6 +198,15 @@ check_make_pairs = Exercise(
             "shuffled[:half]] => shuffled[: half - 1]]",
         ),
         ("each first text should be there once: some are missing or used twice.", "shuffled[half:]] => shuffled]"),
+        (
+            "return the pairs in a random order: yours are sorted, so a batch holds neighbours.",
+            "return rng.sample(pairs, len(pairs)) => return sorted(pairs)",
+        ),
+        (
+            "the same texts are negatives each time, and can be learned by heart: draw candidates from all pairs, anew "
+            "for each.",
+            "rng.choices(positives, k=20) => positives",
+        ),
         ("a second text is none of those given.", f"{NEGATIVE} => [*second, 5], 1)"),
         ("a label is 0 or 1.", "rng), 1) => rng), 2)"),
         ("a label is a number, 0 or 1.", "second, 0) => second, False)", "rng), 1) => rng), True)"),

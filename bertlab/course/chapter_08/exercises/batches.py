@@ -51,6 +51,10 @@ def _drawn(fn) -> dict[str, Any]:
     return {
         "the documents stay as they were": documents == DOCUMENTS,
         "every batch has `size` rows": {len(batch["input_ids"]) for batch in first} == {4},
+        "and of another size": len(next(iter(fn(documents, tokenizer, 3, 21, RATE, 0)))["input_ids"]) == 3,
+        "attention_mask is 1 on tokens and 0 on padding": all(
+            torch.equal(batch["attention_mask"], (_shown(batch) != tokenizer.pad_token_id).long()) for batch in first
+        ),
         "no row has more than max_tokens tokens, [CLS] and two [SEP] counted": longest <= 21,
         "pairs use the room that max_tokens leaves": longest == 21 and words > 15 * 4 * len(first),
         "the same seed gives the same batches": all(
@@ -108,6 +112,10 @@ check_batches = Exercise(
     slips=[
         ("the batches end: begin another round over the documents.", "while True: => for _ in range(1):"),
         (LONG, "max_tokens - 3 => max_tokens + 3"),
+        (
+            "padding is 0 in attention_mask: keep the one of collate.",
+            "yield batch => batch['attention_mask'] = torch.ones_like(batch['labels']); yield batch",
+        ),
         ("every batch has `size` rows.", "len(pairs) - size + 1, size => len(pairs), size"),
         ("mask the share `rate` of the words, 15% if nothing else is asked for.", "generator, rate) => generator)"),
         (

@@ -34,6 +34,7 @@ def _batch(rows: slice = slice(None)) -> dict[str, Tensor]:
     mask = torch.tensor([[1] * 8, [1] * 5 + [0] * 3, [1] * 6 + [0] * 2])
     types = torch.tensor([[0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 0, 1, 1, 0, 0, 0], [0, 0, 1, 1, 1, 1, 0, 0]])
     ids = (5 + torch.arange(24).view(3, 8)) * mask
+    ids[1, 6] = 9  # a padded position with the id of a word
     labels = ids.masked_fill((ids % 3 > 0) | (mask == 0), IGNORED)
     whole = {
         "input_ids": ids.masked_fill(labels > 0, 4),
@@ -79,6 +80,10 @@ check_train_step = Exercise(
             "padding takes part: give the model the batch's attention_mask, not ones. The loss falls all the same, and "
             "the model reads [PAD].",
             f"{MASK} => torch.ones_like({MASK})",
+        ),
+        (
+            "padding is what the batch's attention_mask says: a padded position can have any id.",
+            f"{MASK} => (batch['input_ids'] != 0).long()",
         ),
         (
             "the segments are lost: give the model the batch's token_type_ids, which say where the second text begins, "

@@ -99,6 +99,8 @@ def _epochs(fn) -> dict[str, Any]:
         == [batches[:4] for batches in drawn],
         "a last batch of one example is kept too": sum(threes, []) == first,
         "10 examples with size=64 are one batch": sorted(whole) == sorted(examples),
+        "any example can come in the first half of an epoch": not kept
+        or set(sum(map(list, islice(fn(given, 5, 0), 0, 40, 2)), [])) == set(examples),
         "the order is a shuffle, not the old one turned": not _turned(first, examples),
     }
 
@@ -138,6 +140,11 @@ check_epochs = Exercise(
         (
             "this turns the list, it does not shuffle it: neighbours stay neighbours. rng.sample or rng.shuffle.",
             f"{ORDER} => start = rng.randrange(1, len(examples)); order = examples[start:] + examples[:start]",
+        ),
+        (
+            "examples stay in their half of the list: shuffle all of them together.",
+            f"{ORDER} => half = len(examples) // 2; order = rng.sample(examples[:half], half) + "
+            f"rng.sample(examples[half:], len(examples) - half)",
         ),
         ("the batches end: begin another epoch, without end (while True).", "while True: => for _ in range(2):"),
         (

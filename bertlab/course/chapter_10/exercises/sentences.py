@@ -169,8 +169,8 @@ check_sentence_encoder = Exercise(
 
 
 def _choices() -> list[tuple]:
-    texts, long = ["a b c", "d"], ["a b c d e f g h", "k"]
-    choices = [["e", "f g h", "i"], ["k l", "m", "n o p q"]]
+    texts, long = ["a b c", "d", "e f"], ["a b c d e f g h", "k"]
+    choices = [["e", "f g h"], ["k l", "n o p q"], ["i", "m"]]
     return [(letter_tokenizer(), texts, choices), (letter_tokenizer(), long, [["e", "f"], ["g h i j", "l"]], 8)]
 
 

@@ -21,7 +21,7 @@ def normalise(text):
 
 TEXTS = (
     "Lovely Toy Shop|toy shop.|the toy shop|an old toy|The toy|theatre banana|the 'a' team|the man  at the\tstore"
-    "|New York, New York|o'clock|3 a.m.|a (the) an|Caf\u00e9 Zo\u00e9|\u201cToy\u201d \u2013 shop"
+    "|New York, New York|o'clock|3 a.m.|Hauptstra\u00dfe|a (the) an|Caf\u00e9 Zo\u00e9|\u201cToy\u201d \u2013 shop"
 ).split("|")
 WORDS = 'for word in letters.split() if word not in ("a", "an", "the")'
 LETTERS = '"".join(letter for letter in text.lower() if letter not in string.punctuation)'
@@ -224,7 +224,7 @@ check_answer_positions = Exercise(
 
 
 def _scores() -> list[tuple]:
-    spans = [(4.0, "a kite"), (6.0, "nine coins")]
+    spans = [(4.0, "a kite"), (6.0, "Nine coins")]
     rows = (
         ([9.0, 3.0], 0.0),
         ([9.0, 7.0], 0.0),

@@ -60,7 +60,7 @@ check_offsets = Exercise(
 
 
 def _windows() -> list[tuple]:
-    sizes = ((12, 8, 4), (9, 9, 3), (26, 10, 5), (23, 10, 3), (17, 6, 6), (450, 400, 200), (403, 400, 399))
+    sizes = ((12, 8, 4), (9, 9, 3), (26, 10, 5), (23, 10, 3), (17, 6, 6), (30, 12, 2), (450, 400, 200), (403, 400, 399))
     return [(answers.cut_windows(*size),) for size in sizes]
 
 
@@ -152,7 +152,13 @@ def _spans() -> list[tuple]:
         ([9, 8, 0, 2, 1, 0], [9, 8, 0, 0, 3, 1], inside, inside, 4),  # not in the question
         ([0, 0, 0, 9, 1, 0], [0, 0, 0, 1, 0, 3], [False] * 4 + [True] * 2, inside, 4),  # starts that another window has
         ([0, 0, 0, 3, 1, 0], [0, 0, 0, 1, 5, 0], [*inside[:4], False, False], inside, 4),  # may end where none starts
-        ([-90, -60, -20, -50], [-90, -70, -60, -10], [False, *every[:3]], [False, *every[:3]], 3),  # all below zero
+        (
+            [-9090, -9060, -9020, -9050],
+            [-9090, -9070, -9060, -9010],
+            [False, *every[:3]],
+            every[:4],
+            3,
+        ),  # far below zero
         ([0, 0, 1, 2], [0, 0, 3, 9], every[:4], [True, True, True, False], 3),  # an end that is not allowed
         ([0, 9, 0, 0], [0, 9, 4, 0], every[:4], [True, False, True, True], 3),  # may start where none ends
         ([0, 6, 10, -9], [0, 6, 0, 9], [False, *every[:3]], every[:4], 1),  # a sum of softmaxes takes another

@@ -17,18 +17,34 @@ def control_labels(words, labels, rng):
     return [drawn[word] for word in words]
 
 
+class _Word(str):
+    """A word in several runs of Python: each has hashes of its own, and so another order of its sets."""
+
+    run = 0
+
+    def __hash__(self) -> int:
+        return hash((str(self), self.run))
+
+
 def _controlled(fn) -> dict[str, Any]:
+    """What holds of the labels of two seeds. To deal them out from a shuffled list is as good as to draw each."""
     types = [f"w{number}" for number in range(1500)]
     words = types + types[::-1]
     labels = ["aaaaaaabbc"[int(word[1:]) % 10] for word in words]
-    made = [value(fn, list(words), list(labels), random.Random(seed)) for seed in (0, 0, 1)]
-    found, again, other = (each["result"] for each in made)
+    one, two = (type("_Run", (_Word,), {"run": run}) for run in (1, 2))
+    made = [
+        value(fn, [*map(run, words)], list(labels), random.Random(seed))
+        for run, seed in ((one, 0), (one, 0), (one, 1), (two, 0))
+    ]
+    found, again, other, later = (each["result"] for each in made)
     expect(isinstance(found, list) and len(found) == len(words), "return a list with one label for each word.")
     drawn: dict[str, set] = {}
     meaning: dict[str, set] = {}
+    tenth: dict[str, set] = {}
     for word, true, label in zip(words, labels, found, strict=True):
         drawn.setdefault(word, set()).add(label)
         meaning.setdefault(true, set()).add(label)
+        tenth.setdefault(word[-1], set()).add(label)
     share = {label: count / len(found) for label, count in Counter(found).items()}
     return {
         "changed": made[0]["changed"],
@@ -36,10 +52,12 @@ def _controlled(fn) -> dict[str, Any]:
         "each word type has one label": all(len(own) == 1 for own in drawn.values()),
         "these are not the true labels": found != labels,
         "words of one true label have several control labels": any(len(own) > 1 for own in meaning.values()),
+        "the labels do not come in the order of `labels`": all(len(own) > 1 for own in tenth.values()),
         "labels are as frequent as in `labels`": all(
             abs(share.get(x, 0) - y) < 0.06 for x, y in zip("abc", (0.7, 0.2, 0.1), strict=True)
         ),
         "the same seed gives the same labels": found == again,
+        "and in another run of Python too": found == later,
         "another seed gives others": found != other,
     }
 
@@ -69,6 +87,16 @@ check_control_labels = Exercise(
         (
             "draw from the list of all labels, so that common ones stay common: yours draws each equally often.",
             "rng.choice(labels) => rng.choice(sorted(set(labels)))",
+        ),
+        (
+            "the order of a set is another one in each run of Python, and with it who gets which label: go through the "
+            "words in their order, as dict.fromkeys(words) does.",
+            "dict.fromkeys(words) => set(words)",
+        ),
+        (
+            "the labels are moved along, not drawn: a pattern in their order is still there.",
+            f"drawn = {DRAWN} => start = rng.randrange(3, len(labels)); drawn = "
+            f"dict(zip(words, labels[start:] + labels[:start]))",
         ),
         ("draw from the rng that you are given: same seed, same labels.", "rng.choice => random.choice"),
         (
@@ -223,7 +251,9 @@ def removal_rank(shares, effects):
 
 def _ranks() -> list[tuple]:
     shares, effects = torch.tensor([0.1, 0.05, 0.4, 0.2, 0.15, 0.1]), torch.tensor([0.3, 2.0, 0.9, -4.0, 1.4, -0.1])
-    return [(shares, effects), (effects, effects), (shares.flip(0), effects), (-shares, effects)]
+    equal = torch.tensor([0.9, 2.0, 1.4, 0.9, 1.4, -4.0])
+    apart = [(shares, effects), (effects, effects), (shares.flip(0), effects), (-shares, effects)]
+    return apart + [(torch.eye(6)[place], equal) for place in range(6)]
 
 
 check_removal_rank = Exercise(
@@ -240,6 +270,19 @@ check_removal_rank = Exercise(
         (
             "ranks go from the largest effect down: yours begin with the smallest.",
             "effects > effects => effects < effects",
+        ),
+        (
+            "an equal effect is not more: tokens with equal effects share the best of their ranks.",
+            "(effects > effects[shares.argmax()]).sum()) + 1 => (effects >= effects[shares.argmax()]).sum())",
+        ),
+        (
+            "an equal effect is not more: tokens with equal effects share the best of their ranks.",
+            "int((effects > effects[shares.argmax()]).sum()) => int(effects.argsort(descending=True, "
+            "stable=True).argsort()[shares.argmax()])",
+        ),
+        (
+            "a rank counts tokens, not different effects: behind two equal ones at rank 2 comes rank 4.",
+            "(effects > => (effects.unique() >",
         ),
         (
             "this is about the share of the largest effect: return the effect's rank of the largest share.",

@@ -67,13 +67,12 @@ def _models(*sizes: tuple[int, int, int, int]) -> list[tuple]:
 
 def _on_words(cls, options, runs) -> dict[str, Any]:
     """A module as `module` sees it, but for the logits of padding, which nothing is asked of."""
-    real = runs["forward"][1].bool()
     if not isinstance(cls, type):
         return module(cls, options, runs)
 
     class OnWords(cls):
         def forward(self, *args):
-            return super().forward(*args)[real]
+            return super().forward(*args)[args[1].bool()]
 
         def loss(self, batch):
             self.forward = super().forward

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from bertlab.config import IGNORED
 from bertlab.course.exercise import Exercise
-from bertlab.course.observe import expect, module, random_tensor
+from bertlab.course.observe import attention, expect, module, random_tensor
 from bertlab.course.solutions import family
 from bertlab.course.solutions.config import Config
 
@@ -34,7 +34,7 @@ check_cross_attention = Exercise(
     family.CrossAttention,
     _sources,
     right="Right: the text that is written asks, the text that is read answers.",
-    observe=module,
+    observe=attention,
     gives=("the output", "the weights"),
     kept=("CrossAttention",),
     slips=[
@@ -52,6 +52,11 @@ check_cross_attention = Exercise(
             "key, value = (split => value, key = (split",
         ),
         ("padding of the source was not hidden.", "if padding is not None: => if False:"),
+        (
+            "a text that is padding alone became nan (0/0): hide with the lowest finite number, "
+            "torch.finfo(scores.dtype).min, not -inf.",
+            "torch.finfo(scores.dtype).min => -torch.inf",
+        ),
         ("`padding` is True where a token must not be attended to.", "masked_fill(padding => masked_fill(~padding"),
         (
             "with padding=None your code stops: hide padding only `if padding is not None`.",

@@ -14,7 +14,10 @@ def soft_loss(student, teacher, temperature):
 
 
 def _logits() -> list[tuple]:
-    return [(random_tensor(M, V) * 2, random_tensor(M, V, seed=1) * 2, T) for M, V, T in ((5, 7, 3.0), (2, 4, 0.5))]
+    return [
+        (random_tensor(M, V) * 2, random_tensor(M, V, seed=1) * 2, T)
+        for M, V, T in ((5, 7, 3.0), (2, 4, 0.5), (3, 6, 0.01))
+    ]
 
 
 DIVERGENCE = "(log_q.exp() * (log_q - log_p)).sum(-1).mean() * temperature**2"
@@ -54,6 +57,11 @@ check_soft_loss = Exercise(
             "the logits are divided by the temperature, before the softmax.",
             "(student / temperature).log_softmax(-1) => student.log_softmax(-1) / temperature",
             "(teacher / temperature).log_softmax(-1) => teacher.log_softmax(-1) / temperature",
+        ),
+        (
+            "a small probability becomes 0, and its logarithm infinite: log_softmax takes both steps at once.",
+            "(student / temperature).log_softmax(-1), (teacher / temperature).log_softmax(-1) => "
+            "(student / temperature).softmax(-1).log(), (teacher / temperature).softmax(-1).log()",
         ),
         (
             "this teaches the teacher's first choice alone.",

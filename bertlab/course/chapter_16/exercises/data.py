@@ -271,7 +271,7 @@ def unpad(input_ids, attention_mask):
 
 def _padded() -> list[tuple]:
     lengths = torch.tensor([5, 2, 3])
-    ids = torch.arange(15).view(3, 5) + 5
+    ids = torch.arange(15).view(3, 5) * 7 % 15 + 5
     return [
         (ids, (torch.arange(5) < lengths[:, None]).long()),
         (ids[1:, :4] - 7, torch.tensor([[1, 1, 0, 0], [1, 1, 1, 1]])),

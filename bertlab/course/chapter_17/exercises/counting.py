@@ -76,7 +76,7 @@ ROOF = "min(peak, operations / moved * bandwidth)"
 
 check_attainable = Exercise(
     attainable,
-    lambda: [(100.0, 40.0, 30.0, 10.0), (800.0, 10.0, 30.0, 10.0)],
+    lambda: [(100.0, 40.0, 30.0, 10.0), (800.0, 10.0, 25.0, 10.0)],
     right="Right: a slope of bandwidth, then a flat roof at the peak.",
     observe=value,
     slips=[

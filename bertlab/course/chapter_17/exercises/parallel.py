@@ -1,5 +1,6 @@
 """What makes a large batch fit: accumulation, the ring, checkpointing."""
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +20,7 @@ def _uneven_batch() -> dict[str, Tensor]:
     """Four rows of unlike lengths with 4, 1, 2 and 1 masked tokens, the third a text alone."""
     mask = (torch.arange(6) < torch.tensor([6, 3, 5, 4])[:, None]).long()
     ids = (5 + torch.arange(24).view(4, 6)) * mask
+    ids[1, 4] = 9  # a padded position with the id of a word
     labels = torch.full_like(ids, IGNORED)
     for row, count in enumerate((4, 1, 2, 1)):
         labels[row, :count] = ids[row, :count]
@@ -106,6 +108,10 @@ check_accumulated_step = Exercise(
         (
             "padding takes part: give the model the part's attention_mask, not ones.",
             'part["attention_mask"] => torch.ones_like(part["attention_mask"])',
+        ),
+        (
+            "padding is what the part's attention_mask says: a padded position can have any id.",
+            'part["attention_mask"] => (part["input_ids"] != 0).long()',
         ),
         (
             "the segments are lost: give the model the part's token_type_ids, not zeros.",
@@ -213,7 +219,8 @@ class _Noisy(nn.Module):
 
 def _checkpointed(fn: Callable[[nn.Module, Tensor], Tensor]) -> dict[str, Any]:
     layer: Any = filled(_Noisy())
-    x, kept = random_tensor(5, 8).requires_grad_(), []
+    leaf: Tensor = random_tensor(5, 8).requires_grad_()
+    x, kept = leaf * 1, []  # as what the layer below gives
     weights = {parameter.data_ptr() for parameter in layer.parameters()}
 
     def pack(tensor: Tensor) -> Tensor:
@@ -226,9 +233,12 @@ def _checkpointed(fn: Callable[[nn.Module, Tensor], Tensor]) -> dict[str, Any]:
     torch.rand(3)  # what the layers above draw meanwhile
     state = torch.get_rng_state()
     expect(isinstance(output, Tensor) and output.requires_grad, "return the output of the layer, with a gradient.")
-    (output * random_tensor(5, 8, seed=3)).sum().backward()
+    with warnings.catch_warnings(action="ignore"):  # of a gradient that is asked for where there is none
+        (output * random_tensor(5, 8, seed=3)).sum().backward()
     found = {"the output": output.detach(), "the input alone is kept for backward": numbers < 200}
-    found |= {"gradient of x": x.grad} | {f"gradient of {name}": each.grad for name, each in layer.named_parameters()}
+    found |= {"gradient of x": leaf.grad} | {
+        f"gradient of {name}": each.grad for name, each in layer.named_parameters()
+    }
     found["the layer runs twice, forward and in backward"] = layer.calls == 2
     found["backward() leaves the random numbers of the program alone"] = torch.equal(state, torch.get_rng_state())
     return found
@@ -279,6 +289,10 @@ check_checkpointed = Exercise(
         (
             "the input has no gradient: return that of x.detach().requires_grad_(), on which the layer ran.",
             "return None, x.grad => return None, None",
+        ),
+        (
+            "cut x off, x.detach().requires_grad_(): else backward() goes on below the layer, and x has no .grad.",
+            "ctx.saved_tensors[0].detach().requires_grad_() => ctx.saved_tensors[0]",
         ),
         (
             "record the second run, `with torch.enable_grad():`, or backward() has nothing to go back on.",

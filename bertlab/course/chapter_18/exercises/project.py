@@ -76,10 +76,12 @@ def my_shared_runs(train, test, n):
 
 def _texts() -> list[tuple]:
     train = ["One two three four five.", "Nine eight seven.", "red green", "blue black white", "tone six ten fourteen"]
+    train.append("The dog's well-known 2 old tricks.")
     test = [
         "five four three two one", "zero tone six ten fourteen", "Zero, one TWO: three four!", "one two three",
         "zero three four five", "one two three zero four", "seven red green blue", "One two three four five.",
-        "six two three four five six", "none two three fourteen", "one six ten four", "red green",
+        "six two three four five six", "none two three fourteen", "one six ten four",
+        "red green", "dog s well known", "well known old tricks",
     ]  # fmt: skip
     return [(train, test, 4), (["a b"], ["a b c", "b a", "c", "a b c"], 2)]
 
@@ -206,6 +208,10 @@ def _losses() -> list[tuple]:
         ([3 + 9 * each for each in near] + [2.9 - 0.1 * each for each in near], 4),
         ([3 + 0.1 * each for each in near] + [2.9 + 9 * each for each in near], 4),
     ]
+    for one, other in ((1, 0.1), (0.1, 1)):  # a noisy window and a quiet one: how their variances are put together
+        error = (variance(near) * 1.01 / 4) ** 0.5
+        for drop in (1.7, 2.4):
+            curves.append(([3 + one * x for x in near] + [3 - drop * error + other * x for x in near], 4))
     return [([curves],)]
 
 
@@ -252,6 +258,14 @@ check_still_falling = Exercise(
         ("both windows have noise: add their variances.", "variance(before) + variance(last) => 2 * variance(before)"),
         ("both windows have noise: add their variances.", "variance(before) + variance(last) => 2 * variance(last)"),
         (
+            "both windows have noise: add their variances.",
+            "variance(before) + variance(last) => 2 * max(variance(before), variance(last))",
+        ),
+        (
+            "both windows have noise: add their variances.",
+            "variance(before) + variance(last) => 2 * (variance(before) * variance(last)) ** 0.5",
+        ),
+        (
             "the variances add up, not the errors.",
             f"{ERROR} => error = (variance(before) / window) ** 0.5 + (variance(last) / window) ** 0.5",
         ),
@@ -280,7 +294,7 @@ def _cards() -> list[tuple]:
         (f"## Factors\n\n{WORDS}", "## Factors\n\n<!-- Which groups? Which of these did you measure? -->"),
         (f"## Metrics\n\n{WORDS}", "## Metrics\n\n<!-- Which\nmeasures do you report\nhere? -->"),
         (f"## Metrics\n\n{WORDS}", "## Metrics\n\nConsiderable misclassification everywhere, unfortunately."),
-        (f"## Metrics\n\n{WORDS}", "## Metrics\n\nF1 of F1 of F1"),
+        (f"## Metrics\n\n{WORDS}", "## Metrics\n\nF1 of\nF1 of\nF1"),
         (f"## Intended use\n\n{WORDS}", "## Intended use\n\nTo be done."),
         (f"## Training data\n\n{WORDS}\n\n", f"{WORDS}\n\n"),
         (f"## {SECTIONS[-1]}\n\n{WORDS}", f"## {SECTIONS[-1]}\n"),
