@@ -51,7 +51,7 @@ check_rate_factor = Exercise(
 )
 
 
-OPTIONS = (0.1, (0.8, 0.95), 0.01, 0.2)  # rate, betas, eps, decay
+RATE, OPTIONS = 0.1, ((0.8, 0.95), 0.01, 0.2)  # of the first step; betas, eps, decay
 
 
 def _three_steps(fn) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def _three_steps(fn) -> dict[str, Any]:
     for step in (1, 2, 3):
         grad = 0.1 * random_tensor(3, 4, seed=step)
         weight, m, v = (part.clone() for part in state)
-        result = fn(weight, grad, m, v, step, *OPTIONS)
+        result = fn(weight, grad, m, v, step, RATE / step, *OPTIONS)
         expect(
             isinstance(result, tuple | list) and len(result) == 3, "return weight, m, v, in this order, each a tensor."
         )
