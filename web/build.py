@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bertlab.io.adapter_config import base_of
 from bertlab.io.locate import bundled_models, locate
-from web.siblings import TEXTS, loss_by_rounding
+from web.siblings import TEXTS, loss_by_rounding, sureness
 from web.stage import ROOT, stage
 from web.stored import stored_answers
 from web.weights import OTHERS, chosen_weights, copy_model, opened
@@ -67,8 +67,8 @@ def build_live(site: Path, models: list[str], texts: int = TEXTS) -> None:
     siblings = []
     for task, name in SIBLINGS.items():
         if adapts(name, models[0]):
-            loss = loss_by_rounding(task, name, weights[models[0]], texts)
-            siblings.append(copy_sibling(task, name, live / "models" / name) | {"loss": loss})
+            measured = {"loss": loss_by_rounding(task, name, weights[models[0]], texts), "sure": sureness(name)}
+            siblings.append(copy_sibling(task, name, live / "models" / name) | measured)
     write_json(live / "site.json", {"models": entries, "siblings": siblings, **examples})
     write_json(live / "stored.json", stored_answers(models[0], opened(models[0], weights[models[0]]), examples["gaps"]))
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from torch import Tensor
 
 from bertlab.corpora.labelled.tabular import ReadOptions
+from bertlab.evaluation.calibration import LONG, SHORT, WORDS, read_bins
 from bertlab.io.adapter_config import base_of
 from bertlab.io.locate import ADAPTER, locate
 from bertlab.tasks.registry import open_task
@@ -23,6 +24,7 @@ LABELLED = {
     "names": ("names-test.conll", "labels"),
     "answers": ("questions-test.json", "text"),
 }
+SIZES = {SHORT: True, LONG: False}
 TEXTS = 96  # texts or questions that each is measured on
 
 
@@ -41,6 +43,16 @@ def loss_by_rounding(task: str, name: str, tensors: Mapping[str, Tensor], texts:
     same = sum(exact == rounded for exact, rounded in zip(*answers, strict=True))
     right = dict(zip((16, 8), measures, strict=True))
     return {"texts": len(examples), "same": same, "measure": reader.best, "right": right}
+
+
+def sureness(name: str) -> dict:
+    """Return how often the sibling `name` was right on held-out texts when it was so sure, apart for `short` texts, of
+    at most so many `words`, and for longer ones if it was measured apart."""
+    bins = [
+        {"low": one.low, "high": one.high, "count": one.count, "right": one.right, "short": SIZES.get(one.length)}
+        for one in read_bins(locate(name))
+    ]
+    return {"words": WORDS, "bins": bins}
 
 
 def copied(name: str, tensors: Mapping[str, Tensor], folder: Path) -> Path:

@@ -82,13 +82,19 @@ def rows(found: Sequence[Bin]) -> list[list[str]]:
     ]
 
 
-def when_as_sure(folder: str | Path, probability: float, text: str = "") -> Bin | None:
-    """Return the bin of this probability in the calibration.json of a model: of texts that are SHORT or LONG like this
-    one, or else of all. None if there is no such file, or it is damaged, or has fewer than 30 predictions there."""
+def read_bins(folder: str | Path) -> list[Bin]:
+    """Return the bins of a model's calibration.json that have 30 predictions or more; none if there is no such file, or
+    it is damaged."""
     try:
         found = [Bin(**one) for one in read_json(Path(folder) / CALIBRATION)["bins"]]
-        low = EDGES[_place(probability)]
-        here = {one.length: one for one in found if one.low == low and 0 <= one.right <= one.count >= ENOUGH}
-        return here.get(length_of(text), here.get(""))
+        return [one for one in found if 0 <= one.right <= one.count >= ENOUGH]
     except (InputError, KeyError, TypeError):
-        return None
+        return []
+
+
+def when_as_sure(folder: str | Path, probability: float, text: str = "") -> Bin | None:
+    """Return the bin of this probability among those of a model: of texts that are SHORT or LONG like this one, or else
+    of all. None if there is none."""
+    low = EDGES[_place(probability)]
+    here = {one.length: one for one in read_bins(folder) if one.low == low}
+    return here.get(length_of(text), here.get(""))

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from benchmarks.web.serving import served
+from bertlab.evaluation.calibration import when_as_sure
 from bertlab.io.locate import locate
 from bertlab.tasks.registry import open_task
 from web.build import ADAPTER_FILES, MODELS, SIBLINGS, adapts
@@ -120,6 +121,7 @@ def test_a_visitor_asks_for_all_three(tab, site):
     shown(tab)
     tab.fill("#task-text", "The food was cold and the waiter was rude to us. Never again.")
     expect(tab.locator("#task-answer .word").first).to_have_text("negative", timeout=60_000)
+    expect(tab.locator("#task-answer .note")).to_have_text(re.compile(r"^Of \d+ test texts"))
     assert "read=The+food" in tab.url and "task=opinion" in tab.url
     tab.get_by_role("button", name="Names").click()
     assert tab.input_value("#task-text").startswith("The food")  # a text of one's own goes along
@@ -130,9 +132,12 @@ def test_a_visitor_asks_for_all_three(tab, site):
     shown(tab)
     tab.fill("#task-text", PASSAGE)
     tab.fill("#task-question", "When was it built?")
-    first = told("answers", question="When was it built?", passage=PASSAGE)[0]["text"] or "no answer in the text"
-    answer = tab.locator("#task-answer .word", has_text=first).first
+    best = told("answers", question="When was it built?", passage=PASSAGE)[0]
+    answer = tab.locator("#task-answer .word", has_text=best["text"] or "no answer in the text").first
     answer.wait_for()
+    measured = when_as_sure(locate(SIBLINGS["answers"]), best["probability"], PASSAGE)
+    said = f"Of {measured.count} test texts about which it was as sure, it got {measured.right} right."
+    expect(tab.locator("#task-answer .note")).to_have_text(said)
     tab.locator("#task-random").check()
     tab.locator("#task-answer .column").nth(1).wait_for()
     assert tab.locator("#random").is_checked()

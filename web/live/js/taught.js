@@ -31,6 +31,16 @@ const DRAW = {
   ],
 };
 
+// How sure it is of what it says; of names it is not told.
+const SURE = { opinion: ({ classes }) => classes[0][1], answers: ({ answers }) => answers[0][1] };
+
+// How many held-out texts there were, as short or long as this one, about which it was as sure, and how many it got right.
+function whenAsSure({ words, bins }, p, text) {
+  const short = text.trim().split(/\s+/u).length <= words;
+  const here = bins.filter(({ low, high }) => low <= p && (p < high || high === 1));
+  return here.find((bin) => bin.short === short) ?? here.find((bin) => bin.short === null);
+}
+
 // state: {task, read (the text), asked (the question), random}; siblings and tasks (their examples) as the build wrote them;
 // `best` the client of the model that they change, in time; `say` returns the strings, `line` an error in words; `share` writes the link.
 export function taughtSection({ state, siblings, tasks, best, name, address, say, share, line }) {
@@ -53,9 +63,10 @@ export function taughtSection({ state, siblings, tasks, best, name, address, say
     }
   });
 
-  function draw({ task, name: by }, text, results, ms) {
-    const titles = [by, say().change.random];
-    find("task-answer").replaceChildren(...results.map((result, side) => column(titles[side], ...DRAW[task](result, text, say()))));
+  function draw({ task, name: by, sure }, text, results, ms) {
+    const titles = [by, say().change.random], as = SURE[task] && whenAsSure(sure, SURE[task](results[0]), text);
+    const notes = [as ? [note(say().whenAsSure(as))] : [], []];
+    find("task-answer").replaceChildren(...results.map((result, side) => column(titles[side], ...DRAW[task](result, text, say()), ...notes[side])));
     find("task-status").textContent = [say().answered(by, ms), results[0].cut && say().cut].filter(Boolean).join(" ");
   }
 
