@@ -20,7 +20,7 @@ from torch import Tensor
 from bertlab.course.difference import Difference, describe, difference, first_difference
 from bertlab.course.mistake import Mistake
 from bertlab.course.observe import call, expect, value
-from bertlab.course.stopped import why_it_stopped
+from bertlab.course.stopped import ending, why_it_stopped
 
 SEED = 2018  # of the random numbers that a program meets; who sets another one has seeded all of them
 Program = Callable[..., Any]
@@ -64,7 +64,8 @@ class Exercise:
         """Check the reader's definitions and print what is right. Raises Mistake, which says what is wrong."""
         count = len(self.references)
         program, beside = given[:count], given[count:]
-        mine = self.outcome(program, beside)
+        with ending():
+            mine = self.outcome(program, beside)
         self.judge(mine, beside)
         print(self.right(mine) if callable(self.right) else self.right)
 

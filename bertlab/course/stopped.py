@@ -1,11 +1,18 @@
 """Why a program could not be checked to its end, in one sentence."""
 
+import _thread
 import sysconfig
+import threading
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from bertlab.course.mistake import Mistake
 
 COURSE = Path(__file__).parent
 SOLUTIONS, STANDARD = COURSE / "solutions", Path(sysconfig.get_path("stdlib"))
+LONGEST = 45  # seconds of a check; the slowest takes a few
 CALLS = ("positional argument", "keyword argument", "not callable")  # what is wrong with the call itself
 # Exceptions whose message tells enough without their name.
 PLAIN = (ArithmeticError, AttributeError, RuntimeError, TypeError, UnboundLocalError, ValueError)
@@ -31,6 +38,31 @@ def why_it_stopped(error: Exception) -> str:
     if message and isinstance(error, PLAIN):
         return f"your code stopped: {message}"
     return f"your code stopped: {type(error).__name__}: {message}".removesuffix(": ")
+
+
+@contextmanager
+def ending() -> Iterator[None]:
+    """Stop what does not end: after LONGEST seconds it is interrupted, as by the stop button, and a Mistake says so."""
+    if threading.current_thread() is not threading.main_thread():  # which alone can be interrupted
+        yield
+        return
+    over = threading.Event()
+
+    def stop() -> None:
+        over.set()
+        _thread.interrupt_main()
+
+    timer = threading.Timer(LONGEST, stop)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not over.is_set():
+            raise
+        raise Mistake(f"your code has not ended after {LONGEST} seconds: is there a loop that never does?") from None
+    finally:
+        timer.cancel()
 
 
 def _in_the_check(error: Exception) -> bool:

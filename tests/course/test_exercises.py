@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from bertlab.course import Mistake, own_or_solution
+from bertlab.course import Mistake, own_or_solution, stopped
 from bertlab.course.chapters import EXERCISES
 from bertlab.course.difference import first_difference
 from bertlab.course.exercise import Exercise
@@ -85,6 +85,26 @@ def asserts(text):
 def test_what_stops_a_check_is_said_in_a_sentence(answer, said):
     with pytest.raises(Mistake, match="^" + re.escape(said)):
         EXERCISES["check_left_of_gap"](answer)
+
+
+def endless(first, second, budget):
+    while len(first) + len(second) > budget:
+        first = first[1:]
+    return first, second
+
+
+def test_a_loop_that_never_ends_is_stopped_and_said(monkeypatch):
+    monkeypatch.setattr(stopped, "LONGEST", 0.5)
+    with pytest.raises(Mistake, match=re.escape("your code has not ended after 0.5 seconds")):
+        EXERCISES["check_cut_pair"](endless)
+
+
+def test_the_stop_button_stops_a_check():
+    def interrupted(text):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        EXERCISES["check_left_of_gap"](interrupted)
 
 
 @pytest.mark.parametrize(
