@@ -106,7 +106,7 @@ def label_of(loaded: models.Loaded, labelled: LabelledWords, word: int) -> str:
     label, shares = labelled.prediction.labels[word], labelled.prediction.probabilities
     sure = f", with a probability of {percent(shares[word])}".replace("> ", ">\u00a0") if shares else ""
     said = f"The label of “{plain(words_of(labelled)[word])}” is **{plain(label)}**{meaning(labelled, label)}{sure}."
-    return doubt_of(loaded, labelled, word) or said
+    return f"{said} {doubt_of(loaded, labelled, word)}"
 
 
 def meaning(labelled: LabelledWords, label: str) -> str:
