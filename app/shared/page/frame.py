@@ -17,6 +17,10 @@ STYLE = """<style>
 .st-key-bar {  /* stands in the header, beside the pages */
   position: fixed; top: .65rem; right: 4.6rem; z-index: 999991; width: auto; max-width: 28.3rem;
 }
+@media (min-width: 1240px) {  /* room for the step of a snapshot */
+  [data-testid="stTopNav"] { max-width: calc(100vw - 36.5rem); }
+  .st-key-bar { max-width: 31.8rem; }
+}
 .st-key-bar, .st-key-model-bar { flex-wrap: nowrap; min-width: 0; }
 .st-key-bar > * { flex: none; max-width: none; }
 .st-key-bar > :has(.st-key-model-bar) { flex: 0 1 auto; }

@@ -80,8 +80,10 @@ def doubt_of(loaded: models.Loaded, labelled: LabelledWords, word: int) -> str:
     if not shares or not any(map(str.isalnum, words_of(labelled)[word])):
         return ""
     unread = loaded.tokenizer.lowercase and capital_inside(labelled.text, labelled.spans)[word]
-    no_name = label == OUTSIDE and OUTSIDE not in labelled.kinds
-    return confidence.doubt([(label, shares[word])], confidence.NO_NAME if unread and no_name else confidence.LABEL)
+    if unread and label == OUTSIDE and OUTSIDE not in labelled.kinds:
+        doubt = confidence.doubt([(label, shares[word])], confidence.NO_NAME)
+        return doubt and f"{doubt} The model does not read its capital letter."
+    return confidence.doubt([(label, shares[word])], confidence.LABEL)
 
 
 def show_changes(loaded: models.Loaded, one: LabelledWords, two: LabelledWords) -> None:

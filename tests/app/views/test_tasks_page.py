@@ -150,7 +150,7 @@ def test_doubtful_names_are_marked():
     shown = unstyled(marks(app))
     assert ">Siemens&nbsp;<small>?</small>" in shown and "Tom Becker&nbsp;<small>PER</small>" in shown
     assert "**O** (no name), with a probability of 9" in labels(app)[0]
-    assert labels(app)[0].endswith("**Not sure**: below 99% it is a guess.")
+    assert labels(app)[0].endswith("below 99% it is a guess. The model does not read its capital letter.")
     app = opened("tasks", tasks_tab=NAMES, text="Tom Becker is here.")
     assert fine(app) and "Dashed" not in said(app) and "dashed" not in marks(app)
     assert "**B-PER** (it begins the name of a person)" in said(app) and "Model: **english-names**" in said(app)
