@@ -21,13 +21,13 @@ Ranked = Sequence[tuple[str, float]]  # what the model may say, each with its pr
 
 def doubt(ranked: Ranked, least: float, measured: Bin | None = None) -> str:
     """Say for Markdown that the first of `ranked` has less than `least`, or was right less often in the predictions
-    that were `measured`, which were as sure. "" if neither."""
-    (_, p), *_ = ranked
+    that were `measured`, which were as sure, and what is the next best. "" if neither."""
+    (_, p), *others = ranked
     if p >= least and (measured is None or measured.wrong <= 1 - least):
         return ""
-    named = [f"{percent(share)} for “{plain(name)}”" for name, share in ranked[:2]]
-    rule = f"Below {percent(least)}" if p < least else f"As fewer than {percent(least)} were right when so sure"
-    return f"**Not sure**: {', then '.join(named)}. {rule}, the page calls it a guess."
+    rule = f"below {percent(least)} it is a guess" if p < least else f"fewer than {percent(least)} were right then"
+    next_best = "".join(f" Next best: “{plain(name)}” ({percent(share)})." for name, share in others[:1])
+    return f"**Not sure**: {rule}.{next_best}"
 
 
 def show(what: str, ranked: Ranked, least: float, measured: Bin | None, model: str, key: str) -> None:

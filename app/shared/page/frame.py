@@ -17,6 +17,10 @@ STYLE = """<style>
 .st-key-bar {  /* stands in the header, beside the pages */
   position: fixed; top: .65rem; right: 4.6rem; z-index: 999991; width: auto; max-width: 28.3rem;
 }
+@media (min-width: 1240px) {  /* room for the step of a snapshot */
+  [data-testid="stTopNav"] { max-width: calc(100vw - 36.5rem); }
+  .st-key-bar { max-width: 31.8rem; }
+}
 .st-key-bar, .st-key-model-bar { flex-wrap: nowrap; min-width: 0; }
 .st-key-bar > * { flex: none; max-width: none; }
 .st-key-bar > :has(.st-key-model-bar) { flex: 0 1 auto; }
@@ -40,6 +44,7 @@ STYLE = """<style>
   content: "Enter applies"; font-size: .75rem;
 }
 [data-testid="stMetricValue"] { font-size: 1.5rem; }
+.st-key-chosen-step { box-shadow: 0 4px #7f7f7f80; }
 [data-testid="stMetricValue"] * { white-space: normal !important; overflow-wrap: anywhere; }
 [data-testid="stStatusWidget"] button { display: none; }
 [data-testid="stFullScreenFrame"]:has([data-testid="stVegaLiteChart"]) [data-testid="stElementToolbar"] {
@@ -77,10 +82,16 @@ a.way:is(:hover, :focus) { border-color: #0072B2; }
 }
 </style>"""
 
-# The blue of the charts is too dark on a dark page: Vega writes colours as attributes, which CSS overrides.
+# The blue of the charts is too dark on a dark page, and a lighter one too near to the second blue. Vega writes colours
+# as attributes, which CSS overrides.
 DARK = """<style>
 [data-testid=stVegaLiteChart] svg [fill="#0072B2"] { fill: #4aa8e8; }
 [data-testid=stVegaLiteChart] svg [stroke="#0072B2"] { stroke: #4aa8e8; }
+[data-testid=stVegaLiteChart] svg [fill="#56B4E9"] { fill: #c3e6fb; }
+[data-testid=stVegaLiteChart] svg [stroke="#56B4E9"] { stroke: #c3e6fb; }
+[data-testid=stHtml] [style="color:#0072B2"] { color: #4aa8e8 !important; }
+[data-testid=stHtml] [style="color:#56B4E9"] { color: #c3e6fb !important; }
+[data-testid=stHtml] .large b { border-color: #4aa8e8 !important; }
 .st-key-story { background: #16222b !important; }
 </style>"""
 

@@ -10,7 +10,7 @@ from app.shared.page import layout
 from app.shared.page.cell import Name
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
-from app.views.meaning.clouds import Cloud, begun
+from app.views.meaning.clouds import Cloud, begun, measures
 from bertlab.draw.charts.projection import layer_lines, measure_table
 from bertlab.draw.percent import percent
 from bertlab.explain.vectors import LayerMeasures, Neighbours, layer_measures
@@ -29,6 +29,12 @@ WHY_NOT = (
 
 GUESSING = "always guessing one label"
 Measured = Sequence[Sequence[LayerMeasures]]  # by model, then by layer
+
+
+def show(clouds: Sequence[Cloud]) -> None:
+    measured = [measures(cloud) for cloud in clouds]
+    show_verdict(clouds, measured)
+    show_layers(clouds, measured)
 
 
 def show_verdict(clouds: Sequence[Cloud], measured: Measured) -> None:
@@ -84,21 +90,8 @@ def caution(clouds: Sequence[Cloud], found: Sequence[Sequence[Neighbours]]) -> N
         )
 
 
-def best_layers(clouds: Sequence[Cloud], found: Sequence[Sequence[Neighbours]]) -> str:
-    """Say for each model at which layer neighbours name the label most often, if there are labels."""
-    if not all(found):
-        return ""
-    parts = []
-    for cloud, layers in zip(clouds, found, strict=True):
-        best = max(range(len(layers)), key=lambda layer: layers[layer].accuracy)
-        parts.append(f"in **{plain(cloud.loaded.name)}** at layer {best} ({percent(layers[best].accuracy)})")
-    return f"The five nearest texts name the label best {', '.join(parts)}. "
-
-
 def show_layers(clouds: Sequence[Cloud], measured: Measured) -> None:
-    """Say at which layer neighbours name the label best, and draw each measure, a line for each model."""
-    st.subheader("Layer by layer", anchor=False)
-    st.markdown(f"{best_layers(clouds, by_neighbours(measured))}What random weights show as well was not learned.")
+    """Draw each measure at each layer, a line for each model."""
     named = {cloud.loaded.name: layers for cloud, layers in zip(clouds, measured, strict=True)}
     table = measure_table(named)
     chance = guess.chance if (guess := measured[0][0].neighbours) else None

@@ -20,15 +20,10 @@ def show() -> None:
     with layout.box():
         nearest_texts.show_yours(shown)
         projection.show(shown)
-    measured = None  # as long as the visitor stops it
-    with layout.box():
-        measured = [clouds.measures(cloud) for cloud in shown]
-        measures.show_verdict(shown, measured)
     with layout.box():
         nearest_texts.show(shown)
-    if measured:
-        with layout.box():
-            measures.show_layers(shown, measured)
+    with layout.box():
+        measures.show(shown)
 
 
 layout.heading(

@@ -30,16 +30,15 @@ def read(model: BertForPreTraining, tokenizer: Tokenizer, text: str, gap: int, l
 
 def show(asked: Sequence[Question], both: Sequence[Version], encoded: Encoded) -> None:
     st.markdown(
-        "Every layer rewrites the vector at the gap. The *logit lens* applies the masked-word head after "
-        "each layer, not only after the last."
-    )
-    st.caption(
-        "Read it with care. The head was trained on the last layer only, and its matrix is the table of input "
-        "embeddings. A word that it does not find in an early layer may be there in another basis. The final answer "
-        "leads after the last layer by definition, with random weights too (grey). What tells you something is how "
-        "early it leads, and with what probability."
+        "What would the model write if it ended after an earlier layer? The *logit lens* applies the masked-word head "
+        "after each one."
     )
     layout.side_by_side(asked, show_lens)
+    st.caption(
+        "Read it with care. The head was trained on the last layer only. A word that it does not find in an early "
+        "layer may be there in another basis. The final answer leads after the last layer by definition, with random "
+        "weights too. What tells you something is how early it leads, and with what probability."
+    )
 
 
 def show_lens(question: Question) -> None:
@@ -67,7 +66,7 @@ def story(lens: Lens) -> str:
     """Say after which layer the final answer leads."""
     answer, last = plain(lens.answer), len(lens.layers) - 1
     if lens.first_lead == last:
-        return f"“**{answer}**” becomes the first guess only after **the last layer** ({last})."
+        return f"“**{answer}**” (outlined) becomes the first guess only after **the last layer** ({last})."
     first = f"layer {lens.first_lead}" if lens.first_lead else "the embeddings"
-    lead = f"“**{answer}**” first leads after **{first}** of {last}"
+    lead = f"“**{answer}**” (outlined) first leads after **{first}** of {last}"
     return f"{lead}, and stays ahead." if lens.first_lead == lens.settled else f"{lead}, falls behind, and leads again."

@@ -23,18 +23,18 @@ from bertlab.explain.words.surprisal import (
 )
 
 GUESSES = 8
+LIKELIHOOD = (
+    "Minus the sum of the surprisals (Salazar et al. 2020). Of two texts of equal length, the one nearer to 0 is the "
+    "more natural one to the model. It is no true log-likelihood, because every token is predicted with all the others "
+    "in sight, and the pieces of a split word (##) give each other away."
+)
 
 
 def show(asked: Sequence[Question], both: Sequence[Version], encoded: Encoded) -> None:
     st.markdown(
-        "Each token is masked in turn, and the model predicts it from all the others. Its *surprisal* is −ln of the "
-        "probability that the model gave to the true token. 0 nats: the model was certain of it.",
+        "Which word did the model least expect? Each token is masked in turn, and predicted from all the others. Its "
+        "*surprisal* is −ln of the probability of the true token. 0 nats: the model was certain of it.",
         help=explained("nats"),
-    )
-    st.caption(
-        "Minus their sum is the pseudo-log-likelihood (Salazar et al. 2020). Of two texts of equal length, the one "
-        "nearer to 0 is the more natural one to the model. It is no true log-likelihood, because every token is "
-        "predicted with all the others in sight, and the pieces of a split word (##) give each other away."
     )
     if "[MASK]" in asked[0].version.typed:
         st.caption(":material/edit: A [MASK] stays a gap and has no surprisal: write a word there to see if it fits.")
@@ -57,18 +57,15 @@ def show_sweep(question: Question) -> None:
         show_sums(rows)
     chosen = choose_token(rows, question.key, math.log(vocabulary))
     show_token(chosen, vocabulary)
-    bars, worst = surprisal_bars(rows, vocabulary), sorted(rows, key=lambda row: -row.surprisal)[:3]
-    named = ", ".join(f"{row.token} {row.surprisal:.1f} nats" for row in worst)
-    layout.show_chart(bars, f"Surprisal of each token; the highest: {named}", rows=len(rows))
     cell = Cell()
     code = cell.picture(surprisal_bars, cell.rows("rows", sweep, loaded, *asked), vocabulary)
-    exports(f"surprisal{question.key}", sweep_table(rows), code, bars)
+    exports(f"surprisal{question.key}", sweep_table(rows), code, surprisal_bars(rows, vocabulary))
 
 
 def show_sums(rows: Sequence[Surprisal]) -> None:
     total = pseudo_log_likelihood(rows)
     with st.container(horizontal=True, gap="small"):
-        st.metric("Pseudo-log-likelihood", f"{signed(total, '.1f')} nats", width="content")
+        st.metric("Pseudo-log-likelihood", f"{signed(total, '.1f')} nats", width="content", help=LIKELIHOOD)
         st.metric("Mean surprisal", f"{-total / len(rows):.2f} nats", width="content")
         help = "exp of the mean surprisal: the number of equally likely tokens that would be as hard to choose from."
         st.metric("Pseudo-perplexity", f"{pseudo_perplexity(rows):,.1f}", width="content", help=help)
@@ -96,17 +93,10 @@ def colours(box: str, shares: Sequence[float]) -> str:
 
 
 def show_token(row: Surprisal, vocabulary: int) -> None:
-    bars, words = st.columns([3, 2], gap="large")
-    with bars:
-        layout.show_chart(fill_bars(row.fill, row.token), f"What the model would write for {row.token}")
-    with words:
-        st.markdown(
-            f"The model gives **{plain(row.token)}** a probability of {chance(row.surprisal)} "
-            f"({row.surprisal:.2f} nats)."
-        )
-        st.markdown(
-            "It is the model's first guess." if row.rank == 1 else f"It is guess {row.rank:,} of {vocabulary:,}."
-        )
+    rank = "It is the model's first guess." if row.rank == 1 else f"It is guess {row.rank:,} of {vocabulary:,}."
+    p = f"{chance(row.surprisal)} ({row.surprisal:.2f} nats)"
+    st.markdown(f"The model gives **{plain(row.token)}** a probability of {p}. {rank}")
+    layout.show_chart(fill_bars(row.fill, row.token), f"What the model would write for {row.token}")
 
 
 def chance(surprisal: float) -> str:

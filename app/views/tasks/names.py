@@ -80,8 +80,10 @@ def doubt_of(loaded: models.Loaded, labelled: LabelledWords, word: int) -> str:
     if not shares or not any(map(str.isalnum, words_of(labelled)[word])):
         return ""
     unread = loaded.tokenizer.lowercase and capital_inside(labelled.text, labelled.spans)[word]
-    no_name = label == OUTSIDE and OUTSIDE not in labelled.kinds
-    return confidence.doubt([(label, shares[word])], confidence.NO_NAME if unread and no_name else confidence.LABEL)
+    if unread and label == OUTSIDE and OUTSIDE not in labelled.kinds:
+        doubt = confidence.doubt([(label, shares[word])], confidence.NO_NAME)
+        return doubt and f"{doubt} The model does not read its capital letter."
+    return confidence.doubt([(label, shares[word])], confidence.LABEL)
 
 
 def show_changes(loaded: models.Loaded, one: LabelledWords, two: LabelledWords) -> None:
@@ -106,7 +108,7 @@ def label_of(loaded: models.Loaded, labelled: LabelledWords, word: int) -> str:
     label, shares = labelled.prediction.labels[word], labelled.prediction.probabilities
     sure = f", with a probability of {percent(shares[word])}".replace("> ", ">\u00a0") if shares else ""
     said = f"The label of “{plain(words_of(labelled)[word])}” is **{plain(label)}**{meaning(labelled, label)}{sure}."
-    return doubt_of(loaded, labelled, word) or said
+    return f"{said} {doubt_of(loaded, labelled, word)}"
 
 
 def meaning(labelled: LabelledWords, label: str) -> str:

@@ -2,13 +2,13 @@
 
 import streamlit as st
 
-from app.shared.page import layout, state
+from app.shared.page import state
 from app.shared.page.cell import Cell, Name
 from app.shared.page.exports import exports
 from app.views.training.film import film_in, frames_of, model_at, moments_of, show_tiles
 from bertlab.corpora.storyworld import labelled_sentences
 from bertlab.draw.charts.base import label_key, styles_of
-from bertlab.draw.charts.film import accuracy_steps, accuracy_table, cloud_tile, strip
+from bertlab.draw.charts.film import accuracy_table, cloud_tile, strip
 from bertlab.draw.percent import percent
 from bertlab.explain.runs import PAIRS, TrainingRun
 from bertlab.explain.snapshots import CloudFrame, cloud_film
@@ -34,7 +34,7 @@ def show(run: TrainingRun, source: str, step: int) -> None:
         return
     st.markdown(story(frames, vector == "[CLS]" and any(name in PAIRS for name in run.measures)))
     tiles = [cloud_tile(frame, project(frame.vectors).points, labels, texts) for frame in frames]
-    show_tiles(tiles, frames, f"Vectors of {COUNT} sentences")
+    show_tiles(tiles, frames, f"Vectors of {COUNT} sentences", step)
     st.html(label_key(styles_of(sorted(set(labels)))))
     st.caption(
         f"Each point is one of {COUNT} sentences of the storyworld; its colour and shape show its topic. The "
@@ -42,9 +42,6 @@ def show(run: TrainingRun, source: str, step: int) -> None:
         "picture has its own axes (PCA): compare which points lie together, not where they lie."
     )
     table = accuracy_table({vector: frames})
-    chance = max(map(labels.count, labels)) / len(labels)
-    chart = accuracy_steps(table, chance, step)
-    layout.show_chart(chart, "How often neighbours name the topic, by training step")
     cell = Cell()
     made = cell.call(labelled_sentences, seed=0, count=COUNT, split="test")
     cell.let("texts, labels", Name(f"zip(*[(s.text, s.label) for s in {made}])"))

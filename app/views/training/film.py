@@ -48,11 +48,14 @@ def frames_of(film: Callable, loaded: models.Loaded, moments: Sequence[Moment], 
     return progress.rows_of(key, lambda: film(moments, *arguments), len(moments))
 
 
-def show_tiles(tiles: Sequence[TopLevelMixin], frames: Sequence, what: str) -> None:
-    """Show one small picture of `what` for each frame."""
+def show_tiles(tiles: Sequence[TopLevelMixin], frames: Sequence, what: str, step: int | None) -> None:
+    """Show one small picture of `what` for each frame; that of `step` is marked."""
     with st.container(horizontal=True, gap="small"):
         for frame, tile in zip(frames, tiles, strict=True):
-            layout.show_chart(unfitted(tile), f"{what} after {frame.step:,} steps", width="content")
+            chosen = frame.step == step
+            with st.container(width="content", key="chosen-step" if chosen else None):
+                alt = f"{what} after {frame.step:,} steps{', the chosen step' * chosen}"
+                layout.show_chart(unfitted(tile), alt, width="content")
 
 
 def settled(outputs: Sequence) -> int:

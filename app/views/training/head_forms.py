@@ -31,7 +31,7 @@ def show(run: TrainingRun, source: str, step: int) -> None:
         cell = Cell()
         film = film_in(cell, source, head_film, text, pair, MOST_TOKENS)
         control = control_maps(loaded, text, pair, MOST_TOKENS)
-        show_heads(frames, role_targets(frames, control), loaded.name, cell, film)
+        show_heads(frames, role_targets(frames, control), loaded.name, cell, film, step)
 
 
 def control_maps(loaded: models.Loaded, text: str, pair: str | None = None, limit: int | None = None) -> AttentionMaps:
@@ -39,8 +39,11 @@ def control_maps(loaded: models.Loaded, text: str, pair: str | None = None, limi
     return models.compute(attention_maps, models.control_of(loaded), text, pair, limit)
 
 
-def show_heads(frames: list[HeadFrame], targets: Targets, name: str, cell: Cell, film: Name) -> None:
-    """Show one head snapshot by snapshot and how much goes to its strongest target. `cell` makes the `film` of all."""
+def show_heads(
+    frames: list[HeadFrame], targets: Targets, name: str, cell: Cell, film: Name, step: int | None = None
+) -> None:
+    """Show one head snapshot by snapshot and how much goes to its strongest target; `step` is marked. `cell` makes
+    the `film` of all."""
     maps = frames[-1].maps
     layout.notices(name, maps.dropped, maps.unknown, len(maps.tokens))
     layer, head = choose_head(targets)
@@ -49,7 +52,7 @@ def show_heads(frames: list[HeadFrame], targets: Targets, name: str, cell: Cell,
     st.markdown(story(frames, targets, target, layer, head))
     shown = zip(frames, shares[:, target].tolist(), strict=True)
     tiles = [head_tile(frame, layer, head, f"{targets.names[target]}: {percent(share)}") for frame, share in shown]
-    show_tiles(tiles, frames, f"Layer {layer + 1}, head {head + 1}")
+    show_tiles(tiles, frames, f"Layer {layer + 1}, head {head + 1}", step)
     st.caption(
         "Each row is a token that attends, each column a token that is attended to, both in the order of the text. "
         "Dark blue is 0, yellow 1 (all of a token's attention). Point at a cell to read its two tokens. "
@@ -74,8 +77,9 @@ def choose_head(targets: Targets) -> tuple[int, int]:
     if state.unset("film_head") or st.session_state.film_head not in names:
         linked = state.link_value("film_head")  # not bound: Streamlit would put the whole label into the link
         st.session_state.film_head = linked if linked in names else names[0]
-    options = dict(format_func=label, key="film_head", width=460, persist_state="session")
-    chosen = st.selectbox("Head (first those that lead to words, by how much they changed)", names, **options)
+    help = "First the heads that attend to words, by how much they changed."
+    options = dict(format_func=label, key="film_head", width=460, persist_state="session", help=help)
+    chosen = st.selectbox("Head", names, **options)
     state.share("film_head", chosen)
     return order[names.index(chosen)]
 

@@ -192,4 +192,4 @@ def _marked_name(text: str, name: Name, kinds: Sequence[str], unsure: bool) -> s
     edge = f"3px {'dashed' if unsure else 'solid'} {colour}"
     kind = f'<small style="{_NOTE};padding-left:.15em">{escape(name.kind)}{"?" * unsure}</small>'
     look = f"{_MARK};background:{colour}38;border-bottom:{edge}"
-    return _mark(f"{escape(text[name.start : name.stop])} {kind}", look)
+    return _mark(f"{escape(text[name.start : name.stop])}&nbsp;{kind}", look)

@@ -219,7 +219,7 @@ def large(tmp_path) -> Path:
 
 def test_a_link_to_labels_opens_what_was_seen(tab, new_tab, server):
     show(tab, server, "tasks", "?model=storyworld-tiny&tasks_tab=Names&text=Rex+met+Ruth+in+Ashford.")
-    assert tab.locator(".passage .mark").all_inner_texts() == ["Ruth person", "Ashford place"]
+    assert tab.locator(".passage .mark").all_inner_texts() == ["Ruth\xa0person", "Ashford\xa0place"]
     tab.locator("[data-testid=stButtonGroup]").last.get_by_text("Ashford", exact=True).click()
     tab.get_by_text("The label of “Ashford” is B-place (it begins the name of a place)").wait_for()
     tab.wait_for_url("**word=4*")

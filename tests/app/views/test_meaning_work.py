@@ -23,7 +23,7 @@ def test_measuring_can_be_stopped_and_goes_on(folders, monkeypatch):
     assert "lie together?" not in shown(app) and len(tables(app)[0]) == 24  # the points are there
     (go_on,) = [button for button in app.button if button.label == "Continue"]
     go_on.click().run()
-    assert fine(app) and "lie together?" in shown(app) and "Layer by layer" in shown(app)
+    assert fine(app) and "lie together?" in shown(app) and "Dashed: always guessing" in said(app)
 
 
 def test_a_file_is_read_once_and_no_further_than_is_shown(folders, monkeypatch):

@@ -114,7 +114,7 @@ def test_strip_of_attributions():
 
 def test_marked_names_are_escaped_and_placed():
     html = marked_names("<i> Rex of <b>", [Name(0, 3, "pet"), Name(11, 14, "a<b")], ["a<b", "pet"])
-    assert "&lt;i&gt; <small>pet</small></span> Rex of <span" in unstyled(html) and html.endswith("</span></div>")
+    assert "&lt;i&gt;&nbsp;<small>pet</small></span> Rex of <span" in unstyled(html) and html.endswith("</span></div>")
     assert "<i>" not in html and "<b>" not in html
     assert html.index('3px solid #E69F00"') < html.index('3px solid #0072B2"')  # by place among the kinds
     assert "dashed" not in html
@@ -127,5 +127,5 @@ def test_doubted_words_have_a_dashed_line_inside_and_outside_names():
     marks = html.split('<span class="mark"')[1:]
     assert ["dashed" in mark for mark in marks] == [True, True, False] and "#7F7F7F" in marks[1]
     plain = unstyled(html)
-    assert "Rex Roy <small>pet?</small>" in plain and "Ann <small>pet</small>" in plain
-    assert "&lt;b&gt; <small>?</small>" in plain
+    assert "Rex Roy&nbsp;<small>pet?</small>" in plain and "Ann&nbsp;<small>pet</small>" in plain
+    assert "&lt;b&gt;&nbsp;<small>?</small>" in plain
