@@ -5,7 +5,6 @@ import torch
 from bertlab import BertForPreTraining, BertForQuestionAnswering
 from bertlab.draw.charts.base import label_key, styles_of
 from bertlab.draw.charts.film import (
-    accuracy_steps,
     accuracy_table,
     answer_lines,
     answer_table,
@@ -156,6 +155,5 @@ def test_clouds_are_those_of_each_model(moments, tok):
     assert [frame.vectors.shape for frame in frames] == [(16, 24)] * 3
     table = accuracy_table({"[CLS]": frames})
     assert table["accuracy"].between(0, 1).all()
-    assert accuracy_steps(table, 0.5, 30).to_dict()["layer"]
     assert cloud_tile(frames[0], np.zeros((16, 2)), labels, texts).to_dict()["mark"]
     assert "&lt;b&gt;" in label_key(styles_of(["<b>", "a"]))

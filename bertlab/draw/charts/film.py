@@ -79,15 +79,6 @@ def accuracy_table(films: dict[str, Sequence[CloudFrame]]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["step", "vector", "accuracy"])
 
 
-def accuracy_steps(table: pd.DataFrame, chance: float, step: int | None = None) -> alt.LayerChart:
-    """The accuracies of an accuracy_table against steps, above chance."""
-    rule = alt.Chart(pd.DataFrame({"accuracy": [chance]})).encode(y=alt.Y("accuracy:Q"))
-    dashed = rule.mark_rule(strokeDash=[5, 4], color=GREY)
-    label = rule.mark_text(align="right", dy=10, dx=-3, fontSize=12, color=GREY, text=f"chance {percent(chance)}")
-    lines = _lines(table, "vector", "accuracy", "label named by neighbours", step)
-    return alt.layer(dashed, label.encode(x=alt.value("width")), lines).properties(height=340)
-
-
 def _lines(
     table: pd.DataFrame, name: str, value: str, title: str, step: int | None, height: int = 300
 ) -> alt.LayerChart:
