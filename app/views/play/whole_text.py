@@ -59,7 +59,10 @@ def show_sweep(question: Question) -> None:
     show_token(chosen, vocabulary)
     cell = Cell()
     code = cell.picture(surprisal_bars, cell.rows("rows", sweep, loaded, *asked), vocabulary)
-    exports(f"surprisal{question.key}", sweep_table(rows), code, surprisal_bars(rows, vocabulary))
+    bars = surprisal_bars(rows, vocabulary)
+    with st.expander("Each token as a bar", icon=":material/bar_chart:"):
+        layout.show_chart(bars, "Surprisal of each token", rows=len(rows))
+    exports(f"surprisal{question.key}", sweep_table(rows), code, bars)
 
 
 def show_sums(rows: Sequence[Surprisal]) -> None:
