@@ -5,6 +5,7 @@ from urllib.parse import quote
 
 import pytest
 from browsing import show, unharmed
+from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
 
@@ -34,7 +35,7 @@ def test_the_slider_moves_all_pages_and_the_link_reopens_it(tab, server):
     tab.get_by_text("Model: storyworld-tiny/step-04000").wait_for()
     assert "step=4000" in tab.url
     tab.get_by_text("Layer 2, head 1 ends with").wait_for()
-    assert tab.locator("[data-testid=stVegaLiteChart]").count() == 8
+    expect(tab.locator("[data-testid=stVegaLiteChart]")).to_have_count(8)
     again = tab.url
     tab.get_by_role("link", name="Attention").click()
     tab.get_by_text("Model: storyworld-tiny/step-04000").wait_for()
