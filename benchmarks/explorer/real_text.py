@@ -111,10 +111,10 @@ def listed(text: str, found: Iterable[Name]) -> str:
 
 
 def answers() -> Iterator[Reply]:
+    loaded = models.stand_in("answer", DEFAULT_MODEL)
     for example, found, is_right in answered(TEXTS / "questions.json"):
         said, wanted = (text or "no answer" for text in (found.best.text, example.answer))
-        is_sure = not the_answer.is_guess(models.stand_in("answer", DEFAULT_MODEL), found)
-        yield Reply(example.question, said, wanted, is_right, is_sure)
+        yield Reply(example.question, said, wanted, is_right, not the_answer.is_guess(loaded, found))
 
 
 def answered(file: Path) -> Iterator[tuple[QAExample, Answer, bool]]:

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 Path = tuple[Any, ...]
-WHOLE = dict.fromkeys((torch.int32, torch.int64), "whole numbers")  # tables are looked up with no others
+# Tables are looked up with no other whole numbers.
+KINDS = {torch.bool: "bools", torch.int32: "whole numbers", torch.int64: "whole numbers"}
 MOST_SHOWN, LONG = 10, 200  # numbers of a tensor, and characters, in a sentence
 
 
@@ -76,13 +77,7 @@ def _of_tensors(found: Any, right: Tensor) -> tuple[Path, Any, Any] | None:
 
 
 def kind(tensor: Tensor) -> str:
-    return (
-        "floats"
-        if tensor.is_floating_point()
-        else "bools"
-        if tensor.dtype == torch.bool
-        else WHOLE.get(tensor.dtype, str(tensor.dtype))
-    )
+    return "floats" if tensor.is_floating_point() else KINDS.get(tensor.dtype, str(tensor.dtype))
 
 
 def _of_lists(found: Any, right: Sequence) -> tuple[Path, Any, Any] | None:

@@ -179,12 +179,20 @@ def go_on(name: str, options: argparse.Namespace) -> None:
     print(json.dumps({recipe.name: known(made.model, tokenizer, options.english / "held-out.json")}))
 
 
-def held_out_sets(name: str, texts: Path) -> dict[str, list]:
-    """Return the sets that a sibling's calibration is of, by name: of opinions, or of questions."""
-    if name == "questions":
-        ours = list(read_squad(OURS / "questions-test.json"))
-        return {"XQuAD-en": list(read_squad(texts / "test.json")), "data/english": ours}
+def held_out_opinions(texts: Path) -> dict[str, list]:
     return {name: list(read_table(texts / f"test-{name}.csv")) for name in READ}
+
+
+def held_out_questions(texts: Path) -> dict[str, list]:
+    ours = list(read_squad(OURS / "questions-test.json"))
+    return {"XQuAD-en": list(read_squad(texts / "test.json")), "data/english": ours}
+
+
+# The sets, by name, that a sibling's calibration is of, where it is of more than those that it is measured on.
+HELD_OUT: dict[str, Callable[[Path], dict[str, list]]] = {
+    "sentiment": held_out_opinions,
+    "questions": held_out_questions,
+}
 
 
 def sureness(model: Path, sets: Mapping[str, list]) -> None:
@@ -246,8 +254,8 @@ def main() -> None:
             out = ["--out", str(options.out / f"english-{name}")]
             resume = ["--resume"] * options.resume
             bertlab(["finetune", *words, "--model", options.model, "--lora", str(RANK), "--half", *resume, *out])
-        if name in ("sentiment", "questions") and options.what != "texts":
-            sureness(options.out / f"english-{name}", held_out_sets(name, folder))
+        if name in HELD_OUT and options.what != "texts":
+            sureness(options.out / f"english-{name}", HELD_OUT[name](folder))
 
 
 if __name__ == "__main__":

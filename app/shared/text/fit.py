@@ -10,6 +10,8 @@ from app.shared.model import model_bar, models
 from app.shared.model.bundled import DEFAULT_MODEL, LEARNED, READ, STORYWORLD, origin, specialist
 from app.shared.text import texts
 from bertlab import Tokenizer
+from bertlab.evaluation import calibration
+from bertlab.evaluation.calibration import Bin
 from bertlab.explain.text import rare_words
 from bertlab.io.locate import bundled_models
 
@@ -44,6 +46,13 @@ def mostly_unknown(loaded: models.Loaded, text: str) -> bool:
     """Return whether most words of a text are not in the vocabulary of the model: another language, or code."""
     rare, words = rare_words(loaded.tokenizer, text)
     return words > 2 and rare > MANY * words  # a word or two may just be rare
+
+
+def when_as_sure(loaded: models.Loaded, probability: float, text: str) -> Bin | None:
+    """Return how often the model was right on held-out texts when it was as sure; None if that is not known, or says
+    nothing of this text or of random weights."""
+    unlike = loaded.random or mostly_unknown(loaded, text)
+    return None if unlike else calibration.when_as_sure(loaded.folder, probability, text)
 
 
 def say_learned(loaded: models.Loaded) -> None:

@@ -11,7 +11,7 @@ from app.shared.page.markdown import plain
 from app.shared.text import fit, texts
 from app.views.tasks import fields
 from bertlab.draw.percent import percent
-from bertlab.evaluation.calibration import Bin, when_as_sure
+from bertlab.evaluation.calibration import Bin
 from bertlab.explain.attribution import attribute_text
 from bertlab.explain.labels import LabelledText, label_text
 from bertlab.explain.text import clean
@@ -85,8 +85,8 @@ def verdict(loaded: models.Loaded, prediction: TextPrediction, text: str) -> tup
     """Return the classes with their probabilities, likeliest first, and how often the model was right when it was as
     sure; None if that says nothing of this text."""
     ranked = sorted((prediction.probabilities or {}).items(), key=lambda item: -item[1])
-    unlike = fit.mostly_unknown(loaded, text) or isinstance(prediction.label, tuple)
-    return ranked, None if unlike else when_as_sure(loaded.folder, ranked[0][1], text)
+    several = isinstance(prediction.label, tuple)
+    return ranked, None if several else fit.when_as_sure(loaded, ranked[0][1], text)
 
 
 def change(one: LabelledText, two: LabelledText) -> str:

@@ -14,7 +14,6 @@ from app.views.tasks.reading import SHADES, Reading, drawn_tokens
 from bertlab.draw.charts import spans as span_charts
 from bertlab.draw.html.marked import shaded_passage
 from bertlab.draw.percent import percent
-from bertlab.evaluation.calibration import Bin, when_as_sure
 from bertlab.explain.spans import Answer
 from bertlab.tasks.span_decoding import ALWAYS_ANSWER
 
@@ -26,7 +25,7 @@ def show(readings: Sequence[Reading]) -> None:
 def show_answer(reading: Reading) -> None:
     found = reading.found
     may_refuse = found.threshold < ALWAYS_ANSWER
-    measured = measured_of(reading.loaded, found)
+    measured = fit.when_as_sure(reading.loaded, found.best.probability, found.passage)
     confidence.show("Answer", ranked(found), confidence.ANSWER, measured, reading.loaded.name, f"answer{reading.key}")
     if not may_refuse:
         st.caption("This model was trained on questions that all have an answer: it never predicts “no answer”.")
@@ -55,14 +54,9 @@ def ranked(found: Answer) -> confidence.Ranked:
     return [best, *sorted(others, key=lambda other: -other[1])]
 
 
-def measured_of(loaded: models.Loaded, found: Answer) -> Bin | None:
-    """Return how often the model was right on held-out questions when it was as sure; None if that is not known."""
-    unlike = loaded.random or fit.mostly_unknown(loaded, found.passage)
-    return None if unlike else when_as_sure(loaded.folder, found.best.probability, found.passage)
-
-
 def is_guess(loaded: models.Loaded, found: Answer) -> bool:
-    return bool(confidence.doubt(ranked(found), confidence.ANSWER, measured_of(loaded, found)))
+    measured = fit.when_as_sure(loaded, found.best.probability, found.passage)
+    return bool(confidence.doubt(ranked(found), confidence.ANSWER, measured))
 
 
 def choose_window(reading: Reading) -> int:
