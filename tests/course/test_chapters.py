@@ -190,6 +190,13 @@ def test_the_explorer_is_shown_at_a_page_that_there_is(path):
 
 
 @each_chapter
+def test_outputs_are_compared_but_for_a_fifth_at_most(path):
+    code = cells(path, "code")
+    ignored = [cell for cell in code if "nbval-ignore-output" in cell["metadata"].get("tags", [])]
+    assert len(ignored) <= len(code) / 5
+
+
+@each_chapter
 def test_a_panel_has_something_to_show_without_a_kernel(path):
     outputs = [output.get("data", {}) for cell in cells(path, "code") for output in cell["outputs"]]
     panels = [data for data in outputs if "application/vnd.jupyter.widget-view+json" in data]
