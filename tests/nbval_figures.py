@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 TAG = "within-a-tenth"  # of the cells whose outputs are compared so
 KINDS = {"text", "text/plain", "text/html"}
-NUMBER = re.compile(r"(\d[\d,]*(?:\.\d+)?)")
+NUMBER = re.compile(r"(\d[\d,]*(?:\.\d+)?%?)")
 
 
 def compared_roughly(item) -> Callable[..., bool]:
@@ -33,5 +33,10 @@ def as_saved(found: str, saved: str) -> str:
 
 
 def near(figure: str, other: str) -> bool:
-    a, b = (float(text.replace(",", "")) for text in (figure, other))
+    a, b = value(figure), value(other)
     return abs(a - b) <= 0.1 * max(1, b)
+
+
+def value(figure: str) -> float:
+    number = float(figure.rstrip("%").replace(",", ""))
+    return number / 100 if figure.endswith("%") else number

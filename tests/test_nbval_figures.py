@@ -22,6 +22,8 @@ ROOT = Path(__file__).parents[1]
         ("loss 31.2", "loss 29.0", True),
         ("1,052 words", "998 words", True),
         ("TF-IDF   9.5\nBERT    10.1", "TF-IDF  10.1\nBERT     9.6", True),
+        ("100%", "92%", True),
+        ("70%", "58%", False),
         ("8 of 25", "7 of 25", False),
         ("gain -0.02", "gain +0.02", False),
         ("BERT is ahead, 0.68", "TF-IDF is ahead, 0.68", False),
