@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 TAG = "within-a-tenth"  # of the cells whose outputs are compared so
 KINDS = {"text", "text/plain", "text/html"}
-NUMBER = re.compile(r"(\d[\d,]*(?:\.\d+)?%?)")
+NUMBER = re.compile(r"([-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]\d+)?%?)")
 
 
 def compared_roughly(item) -> Callable[..., bool]:
@@ -34,7 +34,7 @@ def as_saved(found: str, saved: str) -> str:
 
 def near(figure: str, other: str) -> bool:
     a, b = value(figure), value(other)
-    return abs(a - b) <= 0.1 * max(1, b)
+    return abs(a - b) <= 0.1 * max(1, abs(b))
 
 
 def value(figure: str) -> float:
