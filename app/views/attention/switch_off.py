@@ -27,7 +27,7 @@ def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
 
 
 def show_without(loaded: models.Loaded, chosen: Followed, off: tuple[Head, ...]) -> None:
-    asked = chosen.arguments(chosen.queries[0])
+    asked = chosen.arguments()
     found = models.compute(fill_without, loaded, *asked, off, GUESSES, loaded.limit)
     st.subheader(f"The prediction without {'these heads' if len(off) > 1 else 'this head'}", anchor=False)
     for fill, title in knockout_heads.before_and_after(found.before, found.after, off):

@@ -28,6 +28,7 @@ LIKELIHOOD = (
     "more natural one to the model. It is no true log-likelihood, because every token is predicted with all the others "
     "in sight, and the pieces of a split word (##) give each other away."
 )
+PERPLEXITY = "exp of the mean surprisal: the number of equally likely tokens that would be as hard to choose from."
 
 
 def show(asked: Sequence[Question], both: Sequence[Version], encoded: Encoded) -> None:
@@ -69,9 +70,7 @@ def show_sums(rows: Sequence[Surprisal]) -> None:
     total = pseudo_log_likelihood(rows)
     with st.container(horizontal=True, gap="small"):
         st.metric("Pseudo-log-likelihood", f"{signed(total, '.1f')} nats", width="content", help=LIKELIHOOD)
-        st.metric("Mean surprisal", f"{-total / len(rows):.2f} nats", width="content")
-        help = "exp of the mean surprisal: the number of equally likely tokens that would be as hard to choose from."
-        st.metric("Pseudo-perplexity", f"{pseudo_perplexity(rows):,.1f}", width="content", help=help)
+        st.metric("Pseudo-perplexity", f"{pseudo_perplexity(rows):,.1f}", width="content", help=PERPLEXITY)
 
 
 def choose_token(rows: Sequence[Surprisal], key: str, uniform: float) -> Surprisal:
