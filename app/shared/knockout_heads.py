@@ -33,14 +33,15 @@ def show(
     tells the maps of several pages apart, in the link too, `name` their files. `note` is a caption.
     """
     maps = {model: rows(function, *each) for model, each in asked.items()}
-    if not all(maps.values()):  # stopped before the first layer
-        return
     first, *_, control = maps.values()
     st.markdown(story(f"“{plain(output)}”", first, control))
     st.caption(f"{HOW} {note}", help=explained(HOW + "nats"))
     (loaded, *_), *_ = asked.values()
     off = show_maps(key, maps, loaded)
-    without(off)
+    if off:
+        without(off)
+    else:
+        st.markdown(ALL_ON)
     cell = Cell()
     code = cell.picture(knockout_maps, cell.each(function, asked, rows=True), off)
     exports(name, knockout_table(maps), code, knockout_maps(maps, off))
@@ -128,8 +129,7 @@ def named(heads: Sequence[Head]) -> str:
 
 def before_and_after(before: Output, after: Output, off: Sequence[Head]) -> Iterator[tuple[Output, str]]:
     """Yield an output with all heads on and one without those that are off, each in a column under its title."""
-    titles = "With all heads", f"Without {named(off)}" if off else "No head is off"
-    for output, title in layout.in_columns([(before, titles[0]), (after, titles[1])], "large"):
+    for output, title in layout.in_columns([(before, "With all heads"), (after, f"Without {named(off)}")], "large"):
         st.markdown(f"**{title}**")
         yield output, title
 

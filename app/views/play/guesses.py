@@ -30,11 +30,16 @@ def show(question: Question, both: Sequence[Version], names: Sequence[str], word
     for number, version in enumerate(layout.in_columns(both)):
         with st.container(border=True, gap="xsmall"):
             show_card(version, found[number], f" :orange-badge[{plain(names[number])}]" if names else "")
-    fills = {version.text: guess.with_word for version, guess in zip(both, found, strict=True)}
     if names:
-        say_difference(loaded, both, list(fills.values()))
+        say_difference(loaded, both, [guess.fill for guess in found])
     if not loaded.random:
         say_control(models.control_of(loaded), both)
+    export(question, both, found, word)
+
+
+def export(question: Question, both: Sequence[Version], found: Sequence[WordGuesses], word: str) -> None:
+    """Offer the guesses as table, files and cell."""
+    loaded, fills = question.loaded, {version.text: guess.with_word for version, guess in zip(both, found, strict=True)}
     marked, truths = {guess.word for guess in found if guess.rank}, [version.truth for version in both]
     title = f"guesses of {loaded.name}{', yours in pink' * bool(marked)}"
     cell = Cell()
@@ -67,11 +72,15 @@ def show_card(version: Version, found: WordGuesses, badge: str) -> None:
         st.caption(f"Punctuation and pieces that only continue a word: {percent(found.no_words)} together.")
 
 
+def is_sure(fill: Fill) -> bool:
+    return fill.probabilities[0] >= confidence.GAP
+
+
 def headline(fill: Fill) -> str:
-    word, p = plain(fill.tokens[0]), fill.probabilities[0]
-    if p >= confidence.GAP:
+    word = plain(fill.tokens[0])
+    if is_sure(fill):
         return word
-    return f"{word}? :gray[Not sure]" if p >= confidence.FAINT else "Not sure"
+    return f"{word}? :gray[Not sure]" if fill.probabilities[0] >= confidence.FAINT else "Not sure"
 
 
 def standing(found: WordGuesses, colour: str) -> str:
@@ -112,7 +121,7 @@ def outcome(one: Fill, two: Fill) -> str:
 
 def first(fill: Fill) -> str:
     word, p = plain(fill.tokens[0]), percent(fill.probabilities[0])
-    return f"“**{word}**” ({p})" if fill.probabilities[0] >= confidence.GAP else f"“{word}” (not sure: {p})"
+    return f"“**{word}**” ({p})" if is_sure(fill) else f"“{word}” (not sure: {p})"
 
 
 def in_words(fill: Fill) -> str:

@@ -100,7 +100,7 @@ def show(text: str, other: str) -> None:
 
 layout.heading(
     "What word is hidden?",
-    "BERT guesses it from the words on *both* sides of the gap. Type your own guess, and see how BERT ranks it.",
+    "BERT reads the words on *both* sides of the gap and guesses. What is your guess?",
 )
 state.example_pills("Try", texts.chosen().play)
 text, other = fields(texts.chosen().play)

@@ -52,8 +52,6 @@ def show_sweep(question: Question) -> None:
 
     asked = text, None, GUESSES, loaded.limit
     rows = progress.rows(sweep, loaded, *asked, total=total, draw=draw)
-    if not rows:
-        return
     if len(rows) == total:
         show_sums(rows)
     chosen = choose_token(rows, question.key, math.log(vocabulary))
