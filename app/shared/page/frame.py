@@ -71,13 +71,10 @@ a.way:is(:hover, :focus) { border-color: #0072B2; }
   .st-key-bar { max-width: calc(100vw - 6.6rem); right: 3.2rem; }
   .st-key-present { display: none; }
   [data-testid="stMainBlockContainer"] h1 { font-size: 1.5rem; }
-  [data-testid="stColumn"]:not(:has([data-testid="stElementContainer"], [data-testid="stPopover"])) { display: none; }
   [data-testid="stStatusWidget"] { visibility: hidden; }  /* it would lie on the name of the model */
   .st-key-example_choice [data-testid="stButtonGroup"] > :last-child { flex-wrap: nowrap; overflow-x: auto; }
   .st-key-example_choice [data-testid="stButtonGroup"] button { flex: none; }
   .st-key-story [data-testid=stHorizontalBlock] { row-gap: .2rem; }
-  .st-key-stories { margin-top: .5rem; }
-  .st-key-stories [data-testid=stHorizontalBlock] { row-gap: .7rem; }
   [class*=st-key-tools-], [class*=st-key-numbers-] { row-gap: 0; }
 }
 </style>"""
@@ -116,7 +113,6 @@ PRESENTED = """<style>
   .st-key-story [data-testid=stHorizontalBlock] { gap: .2rem .4rem; }
   .st-key-story a.way { padding: .1rem .3rem; font-size: .8rem; }
   :has(.st-key-story) [data-testid=stColumn] { min-width: 8rem; }
-  .st-key-story [data-testid=stColumn] { min-width: 100% !important; }
 }
 .st-key-lead, [class*=st-key-tools-] { display: none; }
 </style>"""

@@ -37,7 +37,7 @@ def show(loaded: models.Loaded, text: str, pair: str | None, version: str | None
     if version:
         both = heads, heads_of(loaded, version, pair)
         drawn = [replace(each, name=name) for each, name in zip(both, VERSIONS, strict=True)] + drawn[1:]
-    place = st.container()
+    place = st.container(key="intro")  # not in a story, whose visitor is to find it
     view = show_canvas(drawn)
     if version:
         place.markdown(change(heads.maps, drawn[1].maps, view))

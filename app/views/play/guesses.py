@@ -31,7 +31,7 @@ def show(question: Question, both: Sequence[Version], names: Sequence[str], word
         with st.container(border=True, gap="xsmall"):
             show_card(version, found[number], f" :orange-badge[{plain(names[number])}]" if names else "")
     if names:
-        say_difference(loaded, both, [guess.fill for guess in found])
+        say_difference(question, both, [guess.fill for guess in found])
     if not loaded.random:
         say_control(models.control_of(loaded), both)
     export(question, both, found, word)
@@ -65,11 +65,12 @@ def show_card(version: Version, found: WordGuesses, badge: str) -> None:
     )
     if found.word:
         st.markdown(standing(found, "" if found.word == version.truth else " (pink)"))
-    if version.truth:
-        green = ", green" if version.truth in found.with_word.tokens else ""
-        st.caption(f"The hidden word{green}: {plain(version.truth)}.")
+    green = ", green" if version.truth in found.with_word.tokens else ""
+    notes = [f"The hidden word{green}: {plain(version.truth)}."] if version.truth else []
     if found.no_words >= SOME:
-        st.caption(f"Punctuation and pieces that only continue a word: {percent(found.no_words)} together.")
+        notes.append(f"Punctuation and pieces that only continue a word: {percent(found.no_words)} together.")
+    if notes:
+        st.caption(" ".join(notes))
 
 
 def is_sure(fill: Fill) -> bool:
@@ -93,13 +94,13 @@ def standing(found: WordGuesses, colour: str) -> str:
     return f"{guess}: the model's number {found.rank:,}, {percent(found.probability)}."
 
 
-def say_difference(loaded: models.Loaded, both: Sequence[Version], fills: Sequence[Fill]) -> None:
-    """Say how the answer changes, and of an example what that shows."""
+def say_difference(question: Question, both: Sequence[Version], fills: Sequence[Fill]) -> None:
+    """Say how the answer changes, and of an example, once for two models, what that shows."""
     changed, pair = outcome(*fills), dict(zip(("text", "other"), (version.text for version in both), strict=True))
-    example = pair in texts.of(loaded.source).play.values() and fills[0].tokens[0] != fills[1].tokens[0]
+    example = not question.key and pair in texts.of(question.loaded.source).play.values()
     plainly = all(fill.probabilities[0] >= confidence.FAINT for fill in fills)
-    note = texts.NOTES.get(both[0].text, "") if example and plainly else ""
-    st.markdown(f"{changed[:1].upper()}{changed[1:]}. {note}")
+    shows = example and plainly and fills[0].tokens[0] != fills[1].tokens[0]
+    st.markdown(f"{changed[:1].upper()}{changed[1:]}. {texts.NOTES.get(both[0].text, '') if shows else ''}")
 
 
 def say_control(control: models.Loaded, both: Sequence[Version]) -> None:

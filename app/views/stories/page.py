@@ -7,11 +7,11 @@ from app.shared.model import models
 from app.shared.page import layout, stories
 from bertlab.io.stories import Story
 
-IN_A_ROW = 3
+CARD = 346  # pixels: three beside each other
 
 
 def show(name: str, story: Story) -> None:
-    with st.container(border=True, height="stretch"):
+    with st.container(border=True, width=CARD, height="stretch"):
         st.markdown(f"**{story.title}**")
         st.markdown(story.about)
         with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -25,10 +25,6 @@ layout.heading(
     "which control could have proved it wrong.",
 )
 models.name_model(models.chosen())
-with layout.box(), st.container(key="stories"):
-    every = list(stories.known(ADDRESSES).items())
-    for start in range(0, len(every), IN_A_ROW):
-        row = every[start : start + IN_A_ROW]
-        for column, (name, story) in zip(st.columns(IN_A_ROW), row, strict=False):
-            with column:
-                show(name, story)
+with layout.box(), st.container(key="stories", horizontal=True, gap="small"):
+    for name, story in stories.known(ADDRESSES).items():
+        show(name, story)
