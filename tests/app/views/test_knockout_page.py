@@ -144,6 +144,11 @@ def test_without_a_gap_a_word_can_be_hidden(tab, folders):
     assert "the" in followed(app).options
 
 
+def test_a_pressed_piece_hides_its_whole_word():
+    app = opened(TABS[0], model="storyworld-tiny", text="my huckleberry is here.", mask="3")
+    assert fine(app) and "'my [MASK] is here.'" in cells(app)[0], said(app)
+
+
 def test_agreement_is_told_in_words(folders):
     app = opened("Is it an explanation?", folder=folders["pretrained"], text=TEXT, pair=PAIR)
     model, tok = both(folders["pretrained"])
