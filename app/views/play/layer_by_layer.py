@@ -1,7 +1,6 @@
 """Layer by layer: what the masked-word head reads at a gap after each layer (the logit lens)."""
 
 import math
-from collections.abc import Sequence
 
 import altair as alt
 import streamlit as st
@@ -11,15 +10,19 @@ from app.shared.page import layout
 from app.shared.page.cell import Cell
 from app.shared.page.exports import exports
 from app.shared.page.markdown import explained, plain
-from app.views.play.gap import Question, Version
+from app.views.play.gap import Question
 from bertlab import BertForPreTraining, Tokenizer
 from bertlab.draw.charts import masking as charts
 from bertlab.draw.percent import percent
-from bertlab.explain.text import Encoded
 from bertlab.explain.words.fill import masked_row, nth
 from bertlab.explain.words.lens import Lens, logit_lens
 
 GUESSES = 5
+INTRO = (
+    "What would the model write if it ended after an earlier layer? The *logit lens* applies the masked-word head "
+    "after each one. That head was trained on the last layer only: a word that it does not find earlier may be there "
+    "all the same, in another basis."
+)
 
 
 def read(model: BertForPreTraining, tokenizer: Tokenizer, text: str, gap: int, limit: int) -> Lens:
@@ -28,16 +31,7 @@ def read(model: BertForPreTraining, tokenizer: Tokenizer, text: str, gap: int, l
     return logit_lens(model, tokenizer, text, position=nth(positions, gap), k=GUESSES, limit=limit)
 
 
-def show(asked: Sequence[Question], both: Sequence[Version], encoded: Encoded) -> None:
-    st.markdown(
-        "What would the model write if it ended after an earlier layer? The *logit lens* applies the masked-word head "
-        "after each one. That head was trained on the last layer only: a word that it does not find earlier may be "
-        "there all the same, in another basis."
-    )
-    layout.side_by_side(asked, show_lens)
-
-
-def show_lens(question: Question) -> None:
+def show(question: Question) -> None:
     loaded, asked = question.loaded, (question.version.text, question.version.gap, question.loaded.limit)
     lens, control = (models.compute(read, one, *asked) for one in (loaded, models.control_of(loaded)))
     st.markdown(f"{story(lens)} {uncertainty(lens, loaded.tokenizer.vocab_size)}", help=explained("entropy nats"))

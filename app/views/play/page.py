@@ -1,23 +1,37 @@
 """Play: a sentence with a gap, in two versions. The visitor guesses the hidden word, and so does BERT."""
 
+from collections.abc import Callable, Sequence
+from types import ModuleType
+
 import streamlit as st
 
 from app.explore import PAGES, file_of
 from app.shared.model import models
 from app.shared.page import layout, state
-from app.shared.page.markdown import chip_names
+from app.shared.page.markdown import chip_names, explained
 from app.shared.text import fit, texts
 from app.views.play import film, guesses, layer_by_layer, sides, whole_text, why
 from app.views.play.gap import Question, Version, named, played
 from bertlab.draw.html.marked import gapped_sentence
 from bertlab.explain.text import encode
 
+
+def each(view: ModuleType) -> Callable[..., None]:
+    """Return what shows a view of one question for every model, below what introduces it."""
+
+    def show(asked: Sequence[Question], *_) -> None:
+        st.markdown(view.INTRO, help=explained(view.INTRO))
+        layout.side_by_side(asked, view.show)
+
+    return show
+
+
 VIEWS = {
-    "Through the layers": film,
-    "Layer by layer": layer_by_layer,
-    "Why this word?": why,
-    "Left to right, or both sides?": sides,
-    "Whole text": whole_text,
+    "Through the layers": film.show,
+    "Layer by layer": each(layer_by_layer),
+    "Why this word?": each(why),
+    "Left to right, or both sides?": sides.show,
+    "Whole text": each(whole_text),
 }
 OTHER_PAGES = {
     "attention": "Where does each head look?",
@@ -95,7 +109,7 @@ def show(text: str, other: str) -> None:
     with st.container(key="behind"), layout.box():
         view = st.pills("**Look behind it**", list(VIEWS), key="play_view", bind="query-params")
         if view:
-            VIEWS[view].show(asked, both, encoded)
+            VIEWS[view](asked, both, encoded)
 
 
 layout.heading(

@@ -8,12 +8,12 @@ import streamlit as st
 from app.shared.page import layout, progress, state
 from app.shared.page.cell import Cell
 from app.shared.page.exports import exports
-from app.shared.page.markdown import chip_names, explained, plain, signed
-from app.views.play.gap import Question, Version
+from app.shared.page.markdown import chip_names, plain, signed
+from app.views.play.gap import Question
 from bertlab.draw.charts.masking import fill_bars, surprisal_bars, sweep_table
 from bertlab.draw.palette import ORANGE
 from bertlab.draw.percent import percent
-from bertlab.explain.text import Encoded, encode
+from bertlab.explain.text import encode
 from bertlab.explain.words.surprisal import (
     Surprisal,
     maskable_positions,
@@ -23,6 +23,10 @@ from bertlab.explain.words.surprisal import (
 )
 
 GUESSES = 8
+INTRO = (
+    "Which word did the model least expect? Each token is masked in turn, and predicted from all the others. Its "
+    "*surprisal* is −ln of the probability of the true token. 0 nats: the model was certain of it."
+)
 LIKELIHOOD = (
     "Minus the sum of the surprisals (Salazar et al. 2020). Of two texts of equal length, the one nearer to 0 is the "
     "more natural one to the model. It is no true log-likelihood, because every token is predicted with all the others "
@@ -31,19 +35,10 @@ LIKELIHOOD = (
 PERPLEXITY = "exp of the mean surprisal: the number of equally likely tokens that would be as hard to choose from."
 
 
-def show(asked: Sequence[Question], both: Sequence[Version], encoded: Encoded) -> None:
-    st.markdown(
-        "Which word did the model least expect? Each token is masked in turn, and predicted from all the others. Its "
-        "*surprisal* is −ln of the probability of the true token. 0 nats: the model was certain of it.",
-        help=explained("nats"),
-    )
-    if "[MASK]" in asked[0].version.typed:
-        st.caption(":material/edit: A [MASK] stays a gap and has no surprisal: write a word there to see if it fits.")
-    layout.side_by_side(asked, show_sweep)
-
-
-def show_sweep(question: Question) -> None:
+def show(question: Question) -> None:
     loaded, text = question.loaded, question.version.typed
+    if "[MASK]" in text:
+        st.caption(":material/edit: A [MASK] stays a gap and has no surprisal: write a word there to see if it fits.")
     ids = encode(loaded.tokenizer, text, None, loaded.limit).input_ids
     total, vocabulary = len(maskable_positions(loaded.tokenizer, ids)), loaded.tokenizer.vocab_size
 
