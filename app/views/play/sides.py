@@ -40,7 +40,7 @@ def show(asked: Sequence[Question], both: Sequence[Version], encoded: Encoded) -
     right = [guesses.asked(bert, version).fill for version in both]
     st.markdown(f"From the left alone, {change(left)}. From both sides, {change(right)}.")
     if len({before for before, _ in gaps}) > 1:
-        lead_to_pair("Here the words *before* the gap differ, too, which both models read.")
+        lead_to_pair("Here the words *before* the gap differ, which both models read.")
     for gap, fill in layout.in_columns(list(zip(gaps, left, strict=True))):
         with st.container(border=True, gap="xsmall"):
             st.markdown(reading(*gap))
