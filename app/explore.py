@@ -1,11 +1,10 @@
 """The explorer: `bertlab explore`, or `streamlit run app/explore.py`."""
 
-from functools import partial
 from pathlib import Path
 
 import streamlit as st
 
-from app.shared.page import frame, moved
+from app.shared.page import frame
 
 # Every page: its folder in app/views, which is its address too, with its title and icon. The first one opens first.
 PAGES = {
@@ -25,6 +24,11 @@ def file_of(page: str) -> str:
     return f"views/{page}/page.py"
 
 
+def lead_to_first() -> None:
+    """Open the first page where its own name, which is not its address, was asked for."""
+    st.switch_page(file_of(FIRST), query_params={key: st.query_params.get_all(key) for key in st.query_params})
+
+
 def main() -> None:
     # Streamlit would fetch an icon that is given by name from a font server.
     st.set_page_config("bertlab explorer", str(Path(__file__).with_name("icon.png")), layout="wide")
@@ -33,10 +37,9 @@ def main() -> None:
         st.Page(file_of(name), title=title, icon=icon, url_path=name if name != FIRST else None, default=name == FIRST)
         for name, (title, icon) in PAGES.items()
     ]
-    former = (*moved.PAGES, FIRST)  # the first page's own name is not its address
-    old = [st.Page(partial(moved.lead_on, name), title=name, url_path=name, visibility="hidden") for name in former]
-    page = st.navigation([*pages, *old], position="top")
-    if page.url_path in former:
+    named = st.Page(lead_to_first, title=FIRST, url_path=FIRST, visibility="hidden")
+    page = st.navigation([*pages, named], position="top")
+    if page == named:
         page.run()
     with frame.loading(page.title):
         # Not at the top: these load torch, for which the visitor of a new server would wait before an empty window.

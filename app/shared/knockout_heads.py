@@ -33,15 +33,15 @@ def show(
     tells the maps of several pages apart, in the link too, `name` their files. `note` is a caption.
     """
     maps = {model: rows(function, *each) for model, each in asked.items()}
-    if not all(maps.values()):  # stopped before the first layer
-        return
-    if note:
-        st.caption(note)
-    (loaded, *_), *_ = asked.values()
-    off = show_maps(key, maps, loaded)
     first, *_, control = maps.values()
     st.markdown(story(f"“{plain(output)}”", first, control))
-    without(off)
+    st.caption(f"{HOW} {note}", help=explained(HOW + "nats"))
+    (loaded, *_), *_ = asked.values()
+    off = show_maps(key, maps, loaded)
+    if off:
+        without(off)
+    else:
+        st.markdown(ALL_ON)
     cell = Cell()
     code = cell.picture(knockout_maps, cell.each(function, asked, rows=True), off)
     exports(name, knockout_table(maps), code, knockout_maps(maps, off))
@@ -63,23 +63,19 @@ def show_maps(key: str, maps: Mapping[str, Rows], loaded: models.Loaded) -> tupl
 
     Returns the heads that are off.
     """
-    st.caption(HOW, help=explained(HOW + "nats"))
-    shown, scale = st.container(), largest(*maps.values())
+    place, scale = st.container(), largest(*maps.values())
     off = choose(key, loaded, next(iter(maps.values())))
     if clicks(key) not in st.session_state:
         st.session_state.pop(f"{key} seen", None)
-    layers = loaded.model.config.num_hidden_layers
-    pressed: dict = dict(key=clicks(key), on_select=partial(switch, key), selection_mode=CELL)
-    for number, (column, (name, changes)) in enumerate(
-        zip(shown.columns(len(maps), gap="large"), maps.items(), strict=True)
-    ):
-        options: dict = {"with_key": False} if number else {"layers": layers, "off": off, "clickable": True}
-        chart = knockout_map(changes, scale, **options)
-        layer, head = most_needed(changes)
-        loss = f"The greatest loss, {changes[layer][head]:+.2f} nats, is at {named([(layer, head)])}"
-        with column:
+    drawn: dict = {"layers": loaded.model.config.num_hidden_layers, "off": off, "clickable": True}
+    pressed: dict = {"key": clicks(key), "on_select": partial(switch, key), "selection_mode": CELL}
+    with place:
+        for name, changes in layout.in_columns(maps.items(), "large"):
+            worst = most_needed(changes)
+            loss = f"The greatest loss, {changes[worst[0]][worst[1]]:+.2f} nats, is at {named([worst])}"
             st.markdown(f"**{plain(name)}**")
-            layout.show_chart(chart, f"Map of the heads of {name}. {loss}", **({} if number else pressed))
+            layout.show_chart(knockout_map(changes, scale, **drawn), f"Map of the heads of {name}. {loss}", **pressed)
+            drawn, pressed = {"with_key": False}, {}  # the other maps cannot be pressed
     return off
 
 
@@ -133,8 +129,7 @@ def named(heads: Sequence[Head]) -> str:
 
 def before_and_after(before: Output, after: Output, off: Sequence[Head]) -> Iterator[tuple[Output, str]]:
     """Yield an output with all heads on and one without those that are off, each in a column under its title."""
-    titles = "With all heads", f"Without {named(off)}" if off else "No head is off"
-    for output, title in layout.in_columns([(before, titles[0]), (after, titles[1])], "large"):
+    for output, title in layout.in_columns([(before, "With all heads"), (after, f"Without {named(off)}")], "large"):
         st.markdown(f"**{title}**")
         yield output, title
 
@@ -147,13 +142,6 @@ def story(name: str, changes: Rows, control: Rows) -> str:
         return f"No single head matters to {name}: whichever is off, the others make up for it."
     return (
         f"{name} depends most on **{named([(layer, head)])}**. Without that head ln p falls by **{loss:.2f}** nats, "
-        f"so p falls to {share(loss)} of its value. With random weights no head changes ln p by more than "
+        f"so p falls to {percent(math.exp(-loss))} of its value. With random weights no head changes ln p by more than "
         f"{largest(control):.2f}."
     )
-
-
-def share(loss: float) -> str:
-    """Return exp(-loss) in words."""
-    if loss < 3:
-        return percent(math.exp(-loss))
-    return f"1/{math.exp(loss):,.0f}" if loss < 7 else "less than a thousandth"

@@ -9,7 +9,6 @@ import pytest
 from pages import boxes, one_of_each, opened
 
 from app.explore import FIRST
-from app.shared.page.moved import PAGES, translated
 from bertlab.course.solutions.config import Config
 from bertlab.course.solutions.one_sentence import BertForSequenceClassification
 from bertlab.course.solutions.pretraining import BertForPreTraining
@@ -47,8 +46,6 @@ def test_a_link_of_a_chapter_opens_what_it_names(page, asked, readers_models):
         asked = asked | {"folder": readers_models[asked["folder"]]}
     app = opened(page or FIRST, **asked)  # the first page has no name in its address
     assert not app.exception and not app.error, boxes(app)
-    if page in PAGES:
-        asked = {key: values[0] for key, values in translated(page, {key: [asked[key]] for key in asked})[1].items()}
     for key in asked.keys() & {"text", "pair", "film_text", "film_pair", "next_text", "next_pair"}:
         assert app.session_state[key] == asked[key]
     for key, value in asked.items():

@@ -1,10 +1,11 @@
 """Every page without a browser: first screens, links, and everything a reader may get wrong."""
 
 import pytest
-from pages import MARKED, ODD, boxes, cells, fine, opened, said, tables
+from pages import APP, LONGEST, MARKED, ODD, TINY, boxes, calc_hash, cells, fine, opened, said, tables
+from streamlit.testing.v1 import AppTest
 from torch.nn.modules.module import register_module_forward_pre_hook
 
-from app.explore import PAGES
+from app.explore import FIRST, PAGES
 from bertlab.draw.percent import percent
 
 
@@ -24,6 +25,15 @@ def test_first_screen_shows_real_english_and_asks_no_model_the_second_time(page)
     finally:
         hook.remove()
     assert asked == []
+
+
+def test_the_first_page_is_found_by_its_own_name_too():
+    app = AppTest.from_file(str(APP), default_timeout=LONGEST)
+    app._page_hash = calc_hash(FIRST)
+    app.query_params.update(model=TINY, text="the dog is [MASK].")
+    app.run()
+    assert fine(app) and app.title[0].value == "What word is hidden?", said(app)
+    assert app.session_state.text == "the dog is [MASK]."
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from app.explore import FIRST, PAGES
-from app.shared.page import moved
 from bertlab import course
 
 ROOT = Path(__file__).parents[2]
@@ -183,7 +182,7 @@ def test_checkers_are_those_of_the_course(path):
 
 @each_chapter
 def test_the_explorer_is_shown_at_a_page_that_there_is(path):
-    pages = PAGES.keys() - {FIRST} | {""} | moved.PAGES.keys()  # the first page stands at the bare address
+    pages = PAGES.keys() - {FIRST} | {""}  # the first page stands at the bare address
     named = EXPLORER.findall(prose(path))
     assert named and set(named) <= pages
     assert "make explore" in prose(path)

@@ -3,7 +3,7 @@
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from copy import copy
+from copy import deepcopy
 from typing import Any
 
 import bertlab
@@ -28,10 +28,7 @@ class Cell:
         self.opened: dict[str, tuple[Name, Name]] = {}  # model and tokenizer by the stamp of the model
 
     def copy(self) -> "Cell":
-        found = copy(self)
-        found.imports = {module: set(names) for module, names in self.imports.items()}
-        found.lines, found.opened = list(self.lines), dict(self.opened)
-        return found
+        return deepcopy(self)
 
     def use(self, thing: Any) -> Name:
         """Import a function or class."""

@@ -29,8 +29,8 @@ def exports(
         with st.popover("Share", icon=":material/share:", type="tertiary"):
             show_link_later(st.container())
             if chart is not None:
-                copy_picture(name, chart)
                 with st.container(horizontal=True, gap="medium"):
+                    copy_picture(name, chart)
                     offer(name, "png", "image/png", partial(written, png, chart))
                     offer(name, "svg", "image/svg+xml", partial(written, svg, chart))
                     offer(name, "html", "text/html", page.encode if page else partial(written, web_page, chart, name))

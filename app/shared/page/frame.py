@@ -30,7 +30,7 @@ STYLE = """<style>
 .st-key-example_choice [data-testid="stWidgetLabel"] { flex: none; }
 .st-key-example_choice [data-testid="stButtonGroup"] > :last-child { min-width: 0; }
 [data-testid="stMainBlockContainer"] h3 { font-size: 1.4rem; padding-top: 1rem; }
-:is(.st-key-answers, .st-key-behind) [data-testid="stVerticalBlock"] h3 { padding-top: 0; }
+.st-key-answers [data-testid="stVerticalBlock"] h3 { padding-top: 0; }
 [data-testid="stMarkdownContainer"] p { max-width: 46rem; }
 [data-testid="stMainBlockContainer"] :is(input, textarea) { unicode-bidi: plaintext; text-align: start; }
 [data-testid="stMainBlockContainer"] textarea {  /* as high as its text */
@@ -38,7 +38,7 @@ STYLE = """<style>
 }
 [data-testid="stColumn"] { min-width: min(100%, 14rem); }
 [data-testid="stColumn"] [data-testid="stVegaLiteChart"] svg { max-width: 100%; height: auto; }
-/* Enter applies a text, but not the lines of the visitor (ENTER): Streamlit says that only Ctrl+Enter does. */
+/* Enter applies a text, but not the lines of the visitor (SCRIPT): Streamlit says that only Ctrl+Enter does. */
 :not(.st-key-lines) > [data-testid="stTextArea"] [data-testid="InputInstructions"] { font-size: 0; }
 :not(.st-key-lines) > [data-testid="stTextArea"] [data-testid="InputInstructions"]::after {
   content: "Enter applies"; font-size: .75rem;
@@ -71,13 +71,10 @@ a.way:is(:hover, :focus) { border-color: #0072B2; }
   .st-key-bar { max-width: calc(100vw - 6.6rem); right: 3.2rem; }
   .st-key-present { display: none; }
   [data-testid="stMainBlockContainer"] h1 { font-size: 1.5rem; }
-  [data-testid="stColumn"]:not(:has([data-testid="stElementContainer"], [data-testid="stPopover"])) { display: none; }
   [data-testid="stStatusWidget"] { visibility: hidden; }  /* it would lie on the name of the model */
   .st-key-example_choice [data-testid="stButtonGroup"] > :last-child { flex-wrap: nowrap; overflow-x: auto; }
   .st-key-example_choice [data-testid="stButtonGroup"] button { flex: none; }
   .st-key-story [data-testid=stHorizontalBlock] { row-gap: .2rem; }
-  .st-key-stories { margin-top: .5rem; }
-  .st-key-stories [data-testid=stHorizontalBlock] { row-gap: .7rem; }
   [class*=st-key-tools-], [class*=st-key-numbers-] { row-gap: 0; }
 }
 </style>"""
@@ -116,52 +113,16 @@ PRESENTED = """<style>
   .st-key-story [data-testid=stHorizontalBlock] { gap: .2rem .4rem; }
   .st-key-story a.way { padding: .1rem .3rem; font-size: .8rem; }
   :has(.st-key-story) [data-testid=stColumn] { min-width: 8rem; }
-  .st-key-story [data-testid=stColumn] { min-width: 100% !important; }
 }
 .st-key-lead, [class*=st-key-tools-] { display: none; }
 </style>"""
 
-# In a presentation the arrow keys and those of a clicker step through the story that is followed, where they reveal
-# what it says first, or else through the pages.
-STEPS = """<script>
-if (!window.stepsOfPresenter) {
-  window.stepsOfPresenter = true;
-  const keys = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 };
-  const own =
-    "input:not([type=checkbox]), textarea, iframe, [role=slider], [role=tab], [role=radio], [data-testid^=stBidi]";
-  window.addEventListener("keydown", (event) => {
-    const way = keys[event.key], all = (part) => [...document.querySelectorAll(part)];
-    if (!way || event.target.closest?.(own) || !all(".st-key-present input:checked").length) return;
-    event.preventDefault();
-    const hidden = way > 0 && document.querySelector(".st-key-story details:not([open]) summary");
-    if (hidden) return hidden.click();
-    if (document.querySelector(".st-key-story"))
-      return all(".st-key-story a.way").find((link) => link.text.includes(way > 0 ? "Next" : "Previous"))?.click();
-    const pages = all("[data-testid=stTopNavLink]");
-    pages[pages.findIndex((page) => page.hasAttribute("aria-current")) + way]?.click();
-  });
-}
-</script>"""
+SCRIPT = """<script>
+if (!window.explorerFramed) {
+  window.explorerFramed = true;
 
-# Streamlit applies a text area on Ctrl+Enter alone. Here Enter does, and Shift+Enter begins a line.
-ENTER = """<script>
-if (!window.enterApplies) {
-  window.enterApplies = true;
-  window.addEventListener("keydown", (event) => {
-    const { key, target, shiftKey, ctrlKey, metaKey, isComposing } = event;
-    const own = target.matches?.("[data-testid=stTextArea] textarea") && !target.closest(".st-key-lines");
-    if (key !== "Enter" || shiftKey || ctrlKey || metaKey || isComposing || !own) return;
-    event.preventDefault();
-    target.dispatchEvent(new KeyboardEvent("keydown", { key, ctrlKey: true, bubbles: true }));
-  });
-}
-</script>"""
-
-# Streamlit replaces the address for some widgets and adds an entry for every other write to it. Here the first change
-# of the address after a press or a key adds an entry, and all that follow from it change that entry.
-HISTORY = """<script>
-if (!window.entriesOfVisitor) {
-  window.entriesOfVisitor = true;
+  // Streamlit replaces the address for some widgets and adds an entry for every other write to it. Here the first
+  // change of the address after a press or a key adds an entry, and all that follow from it change that entry.
   let acted = false;
   const { pushState, replaceState } = window.history;
   for (const kind of ["pointerdown", "keydown"])
@@ -172,6 +133,32 @@ if (!window.entriesOfVisitor) {
     (acted ? pushState : replaceState).call(window.history, state, unused, address);
     acted = false;
   };
+
+  // In a presentation the arrow keys and those of a clicker step through the story that is followed, where they reveal
+  // what it says first, or else through the pages.
+  const ways = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 };
+  const own =
+    "input:not([type=checkbox]), textarea, iframe, [role=slider], [role=tab], [role=radio], [data-testid^=stBidi]";
+  window.addEventListener("keydown", (event) => {
+    const way = ways[event.key], all = (part) => [...document.querySelectorAll(part)];
+    if (!way || event.target.closest?.(own) || !all(".st-key-present input:checked").length) return;
+    event.preventDefault();
+    const hidden = way > 0 && document.querySelector(".st-key-story details:not([open]) summary");
+    if (hidden) return hidden.click();
+    if (document.querySelector(".st-key-story"))
+      return all(".st-key-story a.way").find((link) => link.text.includes(way > 0 ? "Next" : "Previous"))?.click();
+    const pages = all("[data-testid=stTopNavLink]");
+    pages[pages.findIndex((page) => page.hasAttribute("aria-current")) + way]?.click();
+  });
+
+  // Streamlit applies a text area on Ctrl+Enter alone. Here Enter does, and Shift+Enter begins a line.
+  window.addEventListener("keydown", (event) => {
+    const { key, target, shiftKey, ctrlKey, metaKey, isComposing } = event;
+    const field = target.matches?.("[data-testid=stTextArea] textarea") && !target.closest(".st-key-lines");
+    if (key !== "Enter" || shiftKey || ctrlKey || metaKey || isComposing || !field) return;
+    event.preventDefault();
+    target.dispatchEvent(new KeyboardEvent("keydown", { key, ctrlKey: true, bubbles: true }));
+  });
 }
 </script>"""
 
@@ -182,7 +169,7 @@ def show() -> DeltaGenerator:
     """Give the page its looks, and its history in the browser. Returns where the model stands, in the header."""
     dark = DARK if st.context.theme.type == "dark" else ""
     large = PRESENTED if presented() else ""
-    st.html(STYLE + dark + large + HISTORY + STEPS + ENTER, unsafe_allow_javascript=True)
+    st.html(STYLE + dark + large + SCRIPT, unsafe_allow_javascript=True)
     help = "Large type and no menus. The arrow keys step through a story, or else through the pages."
     row = dict(horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="small")
     with st.container(**row, key="bar"):

@@ -60,31 +60,21 @@ def rows(
 
 def rows_of(key: Key, begin: Callable[[], Iterator], total: int, draw: Callable[[list], None] | None = None) -> list:
     """Return the rows of the iterator that `begin` makes, cached under `key`."""
-    place, picture = st.empty(), st.empty()
-    if (kept := kept_result(key)) is not None:
-        return kept
-    work = begun(key, lambda: Work(begin()))
-    if work.stopped:
-        offer_to_continue(place, work, f"Stopped after {len(work.rows):,} of {total:,}.")
-        return work.rows
-    with ended(key):
-        take_rows(work, total, Bar(place, work), picture, draw)
-    place.empty()
-    picture.empty()
-    keep_result(key, work.rows)
-    return work.rows
+    return whole(key, lambda bar: take_rows(bar, total, draw), lambda: Work(begin()), total)
 
 
-def take_rows(work: Work, total: int, bar: "Bar", picture, draw: Callable[[list], None] | None) -> None:
+def take_rows(bar: "Bar", total: int, draw: Callable[[list], None] | None) -> list:
     """Compute all remaining rows. Pressing Stop, or anything else, interrupts where the bar or the rows are drawn."""
-    drawn, pause = time.monotonic(), REDRAW
-    while work.advance():
-        bar(len(work.rows), total)
+    picture, drawn, pause = st.empty(), time.monotonic(), REDRAW
+    while bar.work.advance():
+        bar(len(bar.work.rows), total)
         if draw and bar.shown and (start := time.monotonic()) - drawn > pause:
             with picture.container():
-                draw(work.rows)
+                draw(bar.work.rows)
             drawn = time.monotonic()
             pause = max(REDRAW, PAUSE_PER_PICTURE * (drawn - start))
+    picture.empty()
+    return bar.work.rows
 
 
 def watched(function: Callable, loaded: models.Loaded, *arguments):
@@ -111,18 +101,21 @@ def waited(key: Key, make: Callable[[], Result], message: str) -> Result:
     return whole(key, wait_for)
 
 
-def whole(key: tuple[str, str, tuple], make: Callable[["Bar"], object]):
-    """Return make(bar), cached under `key`. Parts of it are of no use, so Stop raises layout.Stopped."""
+def whole(key: Key, make: Callable[["Bar"], object], begin: Callable[[], Work] = Work, total: int = 0):
+    """Return make(bar), cached under `key`. Stop returns the rows so far, out of `total`, or raises layout.Stopped if
+    there are none: parts of any other result are of no use."""
     if (kept := kept_result(key)) is not None:
         return kept
-    place, work = st.empty(), begun(key)
+    place, work = st.empty(), begun(key, begin)
     if work.stopped:
-        offer_to_continue(place, work, "Stopped.")
-        raise layout.Stopped
+        offer_to_continue(place, work, total)
+        if not work.rows:
+            raise layout.Stopped
+        return work.rows
     with ended(key):
         result = make(Bar(place, work))
     place.empty()
-    keep_result(key, result)
+    _result(*key, (result,))
     return result
 
 
@@ -140,25 +133,21 @@ class Bar:
         if self.shown is None and time.monotonic() - self.start > PATIENCE:
             with self.place.container(horizontal=True, vertical_alignment="center"):
                 self.shown = st.progress(0.0)
-                st.button("Stop", key=f"stop {id(self.work)}", on_click=self._stop, icon=":material/stop_circle:")
+                stop: dict = dict(on_click=setattr, args=(self.work, "stopped", True), icon=":material/stop_circle:")
+                st.button("Stop", key=f"stop {id(self.work)}", **stop)
         if self.shown is not None and time.monotonic() - self.drawn > REFRESH:
             self.shown.progress(share, message)
             self.drawn = time.monotonic()
 
-    def _stop(self) -> None:
-        self.work.stopped = True
 
-
-def offer_to_continue(place, work: Work, message: str) -> None:
-    def go_on() -> None:
-        work.stopped = False
-
+def offer_to_continue(place, work: Work, total: int) -> None:
+    go_on: dict = dict(on_click=setattr, args=(work, "stopped", False), icon=":material/play_arrow:")
     with place.container(horizontal=True, vertical_alignment="center"):
-        st.caption(message)
-        st.button("Continue", key=f"continue {id(work)}", on_click=go_on, icon=":material/play_arrow:")
+        st.caption(f"Stopped after {len(work.rows):,} of {total:,}." if work.rows else "Stopped.")
+        st.button("Continue", key=f"continue {id(work)}", **go_on)
 
 
-def begun(key: tuple, make: Callable[[], Work] = Work) -> Work:
+def begun(key: Key, make: Callable[[], Work]) -> Work:
     """Return this session's work under `key`, begun if necessary. The oldest of too many is dropped."""
     works = st.session_state.setdefault("works", {})
     if key not in works:
@@ -189,10 +178,6 @@ def kept_result(key: tuple):
         return _result(*key, None)
     except Missing:
         return None
-
-
-def keep_result(key: tuple, result) -> None:
-    _result(*key, (result,))
 
 
 class Missing(Exception):

@@ -56,7 +56,6 @@ def linked_text(field: Callable[..., str], label: str, key: str, default: str = 
         st.query_params[key] = ""
     if not fits:
         unlinked(label.lower().removeprefix("your ").removesuffix(" (optional)"))
-        st.caption(f"{label}: too long for a link, so the address of this page does not contain it.")
     return text
 
 

@@ -15,8 +15,6 @@ from bertlab.io.stories import Station, Story, read_stories
 
 BUNDLED = Path(__file__).parents[2] / "stories"
 OWN = "BERTLAB_STORIES"  # the folder of `bertlab explore --stories`
-SHORT, LONG = 110, 140  # letters: columns of fewer or more are as wide as those, so that three fit
-PARTS = {"Look": "look", "What it means": "means", "Control": "control"}
 
 
 def known(pages: Collection[str]) -> dict[str, Story]:
@@ -67,11 +65,9 @@ def show(pages: Collection[str], page: str) -> None:
 
 def show_station(name: str, story: Story, number: int, page: str) -> None:
     station, count = story.stations[number - 1], len(story.stations)
-    here = page == station.page
-    title, ways = st.columns([2, 1], vertical_alignment="center")
-    title.markdown(f"**{station.title}** :gray[{story.title} ·\u00a0{number}\u00a0of\u00a0{count}]")
-    with ways.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="small"):
-        if not here:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(f"**{station.title}** :gray[{story.title} ·\u00a0{number}\u00a0of\u00a0{count}]")
+        if page != station.page:
             link("Back to this station", address(name, story, number))
         if number > 1:
             link("‹ Previous", address(name, story, number - 1))
@@ -82,21 +78,19 @@ def show_station(name: str, story: Story, number: int, page: str) -> None:
         st.button(
             "", key="leave story", on_click=leave, type="tertiary", icon=":material/close:", help="Leave the story"
         )
-    if here:
+    if page == station.page:
         show_texts(station)
 
 
 def show_texts(station: Station) -> None:
-    texts = [f"**{heading}.** {getattr(station, part)}".replace("> ", ">\u00a0") for heading, part in PARTS.items()]
-    widths = [min(max(len(text), SHORT), LONG) for text in texts]  # so that no column is much higher than the others
-    if frame.presented():
-        look, *rest = texts
-        st.markdown(look)
-        with st.expander("What it means"):
-            st.markdown("\n\n".join(rest))
-        return
-    for column, text in zip(st.columns(widths, gap="medium"), texts, strict=True):
-        column.markdown(text)
+    """Show what to look at; what it means waits until the visitor has guessed."""
+    st.markdown(f"**Look.** {unbroken(station.look)}")
+    with st.expander("Reveal what it means"):
+        st.markdown(f"**What it means.** {unbroken(station.means)}\n\n**Control.** {unbroken(station.control)}")
+
+
+def unbroken(text: str) -> str:
+    return text.replace("> ", ">\u00a0")
 
 
 def leave() -> None:

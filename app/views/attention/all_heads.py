@@ -1,7 +1,6 @@
 """All heads on one canvas, with the role that each plays."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import streamlit as st
 
@@ -14,10 +13,8 @@ from app.shared.text import versions
 from bertlab.draw.charts.attention import attention_heatmap, attention_table
 from bertlab.draw.html.canvas import ModelHeads, attention_component, attention_widget
 from bertlab.draw.percent import percent
-from bertlab.errors import InputError
 from bertlab.explain.attention.heads import strongest_link
 from bertlab.explain.attention.maps import AttentionMaps, attention_maps
-from bertlab.io.json_files import read_json
 
 # The name of a choice in the link -> the canvas's own name and value of it.
 CHOICES: dict[str, tuple[str, str | bool]] = {
@@ -29,35 +26,38 @@ CHOICES: dict[str, tuple[str, str | bool]] = {
 }
 
 PLACE = ("layer", "head")
-HEAD_START = (
-    " The training of this model started from more than random weights: its recipe gave it sinusoidal positions, and "
-    "lower heads that attend to similar tokens. So a pattern that the control lacks may have been there from the "
-    "start."
-)
-STEP_0 = " Choose step 0 of its training to see."
+VERSIONS = ("first version", "second version")
 
 
 def show(loaded: models.Loaded, text: str, pair: str | None, version: str | None = None) -> None:
     """`version`: another version of the text, whose heads are drawn beside these."""
     heads, other = heads_of(loaded, text, pair), models.beside("encoder")
     layout.notices(loaded.name, heads.maps.dropped, heads.maps.unknown, len(heads.maps.tokens))
-    both = [heads] + ([heads_of(other, text, pair)] if other else [])
+    drawn = [heads] + ([heads_of(other, text, pair)] if other else [])
     if version:
-        both = [replace(heads, name=versions.short(text)), *both[1:], heads_of(loaded, version, pair)]
-        both[-1] = replace(both[-1], name=versions.short(version))
-    first, usual = first_view(), dict(zip(PLACE, strongest_link(heads.maps), strict=True))
-    view = attention_component(both, canvas_key(), usual | first)
+        both = heads, heads_of(loaded, version, pair)
+        drawn = [replace(each, name=name) for each, name in zip(both, VERSIONS, strict=True)] + drawn[1:]
+    place = st.container(key="intro")  # not in a story, whose visitor is to find it
+    view = show_canvas(drawn)
+    if version:
+        place.markdown(change(heads.maps, drawn[1].maps, view))
+    st.caption(
+        "Attention is not explanation. A weight says how much of a token's vector a head mixes in, not why the model "
+        "predicts what it does. Before you read meaning into a pattern, look at the random-weights control, and at "
+        "step 0 of the training if there is one: some recipes start from more than random weights."
+    )
+    export_head(loaded, other, heads, view, text, pair)
+
+
+def show_canvas(drawn: list[ModelHeads]) -> dict:
+    """Draw all heads; until the visitor chooses one, that with the strongest link is the large one. Returns what is
+    chosen."""
+    first, usual = first_view(), dict(zip(PLACE, strongest_link(drawn[0].maps), strict=True))
+    view = attention_component(drawn, canvas_key(), usual | first)
     opening = "head" not in first and usual.items() <= view.items()  # nobody has chosen a head
     st.session_state.attention_seen = {key: value for key, value in view.items() if not opening or key not in PLACE}
     keep_in_link(view, opening)
-    if version:
-        st.markdown(change(heads.maps, both[-1].maps, view))
-    st.caption(
-        "Attention is not explanation. A weight says how much of a token's vector a head mixes in, not why the model "
-        "predicts what it does. Look at the random-weights control before you read meaning into a pattern."
-        + (HEAD_START + (STEP_0 if models.steps() else "") if head_start(Path(loaded.folder)) else "")
-    )
-    export_head(loaded, other, heads, view, text, pair)
+    return view
 
 
 def heads_of(loaded: models.Loaded, text: str, pair: str | None) -> ModelHeads:
@@ -74,13 +74,12 @@ def change(one: AttentionMaps, two: AttentionMaps, view: dict) -> str:
     layer, head = chosen_head(one, view)
     pairs = versions.partners(one.tokens, two.tokens)
     here, there = one.weights[layer, head], two.weights[layer, head]  # (S, S) each
-    shifts = [(float(there[pairs[i], pairs[j]] - here[i, j]), i, j) for i in pairs for j in pairs]
-    shift, i, j = max(shifts, key=lambda each: abs(each[0]))
+    i, j = max(((i, j) for i in pairs for j in pairs), key=lambda at: abs(there[pairs[at[0]], pairs[at[1]]] - here[at]))
     target = one.tokens[j] if one.tokens[j] == two.tokens[pairs[j]] else f"{one.tokens[j]} / {two.tokens[pairs[j]]}"
     return (
         f"What changes most in layer {layer + 1}, head {head + 1}: **{plain(one.tokens[i])}** attends to "
         f"**{plain(target)}** with {percent(float(here[i, j]))} in the first version, with "
-        f"{percent(float(here[i, j]) + shift)} in the other."
+        f"{percent(float(there[pairs[i], pairs[j]]))} in the second."
     )
 
 
@@ -140,15 +139,3 @@ def export_head(
     code = cell.picture(attention_widget, maps, loaded.name, control, **options)
     table = attention_table(shown.tokens, weights)
     exports(f"attention-layer{layer + 1}-head{head + 1}", table, code, attention_heatmap(shown.tokens, weights))
-
-
-def head_start(folder: Path) -> bool:
-    """Return whether the recipe of a run, by its folder or that of a snapshot, gave it more than random initial weights
-    (see docs/plateau.md)."""
-    path = (folder.parent if folder.name.startswith("step-") else folder) / "recipe.json"
-    try:
-        recipe = read_json(path) if path.exists() else {}
-    except InputError:
-        return False
-    began_sorted = recipe.get("position_init") == "sinusoid" or recipe.get("attention_init") == "matched"
-    return began_sorted and not recipe.get("model")  # else it went on from the weights of another

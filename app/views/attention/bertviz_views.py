@@ -24,30 +24,32 @@ VIEWS = {
 
 
 def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
-    view = state.one_of("View", VIEWS, "bertviz")
-    st.markdown(VIEWS[view])
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, gap="medium"):
+        view = state.one_of("View", VIEWS, "bertviz", width="content")
         # Random weights too: their patterns were not learned.
         weights = {one.name: one for one in (loaded, models.beside("encoder"), models.control_of(loaded)) if one}
         loaded = weights[st.selectbox("Weights", list(weights), key="bertviz_weights", bind="query-params", width=220)]
+    st.markdown(VIEWS[view])
     reading = neurons if view == "neurons" else attention_maps
     found = models.compute(reading, loaded, text, pair, min(loaded.limit, longest(view, loaded.model.config)))
     maps: AttentionMaps = found.maps if view == "neurons" else found
     layer, head = strongest_link(maps)  # it opens with this one, and its own lists choose others
-    drawings: dict[str, tuple[Callable, tuple]] = {
-        "heads": (bertviz.head_view, (layer, [head])),
-        "model": (bertviz.model_view, ()),
-        "neurons": (bertviz.neuron_view, (layer, head)),
-    }
-    draw, chosen = drawings[view]
+    draw, chosen = drawing(view, layer, head)
     html = draw(found, *chosen, dark=st.context.theme.type == "dark")
     layout.notices(loaded.name, maps.dropped, maps.unknown, len(maps.tokens))
     st.iframe(html, alt=f"bertviz, {view} view of {loaded.name}")
     cell = Cell()
     made = cell.call(draw, cell.made("found", reading, loaded, text, pair, len(maps.tokens)), *chosen)
+    shown = maps.tokens, maps.weights[layer, head]  # (L, A, S, S) -> (S, S)
     name = f"bertviz-layer{layer + 1}-head{head + 1}"
-    drawn = maps.tokens, maps.weights[layer, head]  # (L, A, S, S) -> (S, S)
-    exports(name, attention_table(*drawn), cell.html(made), attention_heatmap(*drawn), page=html)
+    exports(name, attention_table(*shown), cell.html(made), attention_heatmap(*shown), page=html)
+
+
+def drawing(view: str, layer: int, head: int) -> tuple[Callable, tuple]:
+    """Return what draws a view, and the arguments that open it with this head."""
+    if view == "model":
+        return bertviz.model_view, ()
+    return (bertviz.neuron_view, (layer, head)) if view == "neurons" else (bertviz.head_view, (layer, [head]))
 
 
 def longest(view: str, config: BertConfig) -> int:

@@ -12,6 +12,8 @@ from bertlab.draw.charts.knockout import agreement_map, measure_map, measure_map
 from bertlab.explain.attention.flow import FEWEST, Measures, measures
 
 MEANINGS = """
+Four measures:
+
 - **attention**: the weight that the masked position gives to each token, the mean over all layers and heads.
 - **rollout**: attention followed through the layers; half of each layer is the residual connection, which passes by
   the heads (Abnar and Zuidema 2020).
@@ -20,12 +22,14 @@ MEANINGS = """
 - **gradients**: the size of each token's contribution to the word, for or against it, by integrated gradients
   (Sundararajan et al. 2017).
 """
+LEFT_OUT = "Without the gap itself, and [CLS] and [SEP], on which attention often rests when a head finds nothing."
 
 
 def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
     st.markdown(
-        "Which tokens made the model write its word? Four measures each rank the tokens. If attention explained the "
-        "prediction, they would agree. See whether they do."
+        "Which tokens made the model write its word? If attention explained that, it would rank the tokens as other "
+        "measures do. See whether it does.",
+        help=MEANINGS,
     )
     chosen = followed.choose(loaded, text, pair)
     asked = chosen.asked()
@@ -37,8 +41,6 @@ def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
         return
     st.markdown(story(own))
     show_maps(chosen.word, own, found)
-    with st.expander("What the four measures are", icon=":material/help:"):
-        st.markdown(MEANINGS)
     cell = Cell()
     code = cell.picture(measure_maps, cell.each(measures, asked))
     exports("measures", measure_table(own), code, measure_maps(found))
@@ -48,11 +50,8 @@ def show_maps(word: str, own: Measures, found: dict[str, Measures]) -> None:
     """Show the ranks of the tokens, and for each model how well the measures agree."""
     left, right = st.columns([5, 4], gap="large")
     with left:
-        st.markdown(f"**How important each token is for “{plain(word)}”** (rank 1: most)")
+        st.markdown(f"**How important each token is for “{plain(word)}”** (rank 1: most)", help=LEFT_OUT)
         layout.show_chart(measure_map(own), f"Ranks of the tokens for {word} by four measures")
-        st.caption(
-            "Left out: the gap itself, and [CLS] and [SEP], on which attention often rests when a head finds nothing."
-        )
     with right:
         for name, one in found.items():
             st.markdown(f"**How well the rankings agree: {plain(name)}**")

@@ -17,8 +17,7 @@ VIEWS = {
 
 layout.heading(
     "Attention",
-    "In every layer each token gathers information from the others, in several ways at once: each way is a *head*. "
-    "See where every head attends, and what the model predicts without it.",
+    "In every layer each token gathers information from the others, in several ways: the *heads*.",
 )
 examples = texts.chosen().heads
 versions.examples_and_switch(examples)

@@ -27,22 +27,18 @@ def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
 
 
 def show_without(loaded: models.Loaded, chosen: Followed, off: tuple[Head, ...]) -> None:
-    asked = chosen.arguments(chosen.queries[0])
-    found = models.compute(fill_without, loaded, *asked, off, GUESSES, loaded.limit)
-    st.subheader(f"The prediction without {'these heads' if len(off) > 1 else 'this head'}", anchor=False)
+    found = models.compute(fill_without, loaded, *chosen.arguments(), off, GUESSES, loaded.limit)
     for fill, title in knockout_heads.before_and_after(found.before, found.after, off):
         alt = f"{title}, the likeliest words are {', '.join(fill.tokens[:3])}"
         layout.show_chart(fill_bars(fill, chosen.word), alt)
-    st.markdown(outcome(chosen.word, found, off))
+    st.markdown(outcome(chosen.word, found, len(off) > 1))
 
 
-def outcome(word: str, found: FillWithout, off: tuple[Head, ...]) -> str:
-    """Say what switching the heads off changed."""
-    if not off:
-        return knockout_heads.ALL_ON
+def outcome(word: str, found: FillWithout, several: bool) -> str:
+    """Say what switching a head off changed, or `several`."""
     before, after = found.before.tokens[0], found.after.tokens[0]
     first = f"The first guess stays “{plain(after)}”."
     if before != after:
         first = f"The first guess was “{plain(before)}” and is now “**{plain(after)}**”."
-    together = " Heads that are off together can matter more, or less, than their single changes add up to."
-    return f"{first} ln p of “{plain(word)}” changes by **{signed(found.change)}** nats." + together * (len(off) > 1)
+    together = " Heads that are off together can matter more, or less, than their single changes add up to." * several
+    return f"{first} ln p of “{plain(word)}” changes by **{signed(found.change)}** nats.{together}"

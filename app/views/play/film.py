@@ -6,7 +6,6 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from app.explore import FIRST, PAGES
 from app.shared.model import models
 from app.shared.page.cell import Cell
 from app.shared.page.exports import exports
@@ -18,6 +17,7 @@ from bertlab.explain.text import Encoded
 from bertlab.explain.words.follow import FollowedWord, follow_word
 
 KEY = "film"
+NOWHERE: Link = ("", "")
 KEPT = ("model", "folder", "step", "versus", "gap")  # choices in the link that the other pages have too
 
 
@@ -31,26 +31,16 @@ def show(asked: Sequence[Question], both: Sequence[Version], encoded: Encoded) -
 
 def show_film(loaded: models.Loaded, version: Version, key: str, encoded: Encoded | None) -> None:
     """Show how a model comes to its guess; where `encoded` is given, a press on a word of it hides that one too."""
-    word = followed(loaded, version)
-    control = None if loaded.random else followed(models.control_of(loaded), version)
+    asked = version.text, None, (), version.gap, loaded.limit
+    word = models.compute(follow_word, loaded, *asked)
+    control = None if loaded.random else models.compute(follow_word, models.control_of(loaded), *asked)
     pages = [] if key else links_of(word, version.text)
     data = pack(word, loaded.name, control, version.truth, pages, choose=encoded is not None)
     word_component(data, f"{KEY}{key}", partial(hide, encoded) if encoded else None)
-    if not key and not pages:
-        st.caption("No address can contain this text or model, so the stations lead nowhere. The bar on the left does.")
     cell = Cell()
-    made, random = cell.both(follow_word, loaded, *asked_of(loaded, version))
+    made, random = cell.both(follow_word, loaded, *asked)
     code = cell.picture(word_widget, made, loaded.name, random, version.truth)
     exports(f"film{key}", followed_table(word), code, followed_heatmap(word))
-
-
-def followed(loaded: models.Loaded, version: Version) -> FollowedWord:
-    return models.compute(follow_word, loaded, *asked_of(loaded, version))
-
-
-def asked_of(loaded: models.Loaded, version: Version) -> tuple:
-    """Return the arguments of follow_word."""
-    return version.text, None, (), version.gap, loaded.limit
 
 
 def hide(encoded: Encoded) -> None:
@@ -63,31 +53,14 @@ def hide(encoded: Encoded) -> None:
 
 
 def links_of(word: FollowedWord, text: str) -> list[Link]:
-    """Return address and name of the page that each station leads to, with the same text, masked word and model; none
-    if the address cannot contain text or model."""
+    """Return for each layer address and name of its head that gives one token most, with the same text, masked word and
+    model; none if the address cannot contain text or model."""
     if st.session_state.not_in_link or models.upload_name(models.chosen()):
         return []
-    heads = [
-        1 + int(weights.max(-1).values.argmax()) for weights in word.attention
-    ]  # (A, S) -> (A,): one token's share
-    layers = [
-        link("attention", f"head {head} of layer {layer}", text=text, head=f"{layer}-{head}")
-        for layer, head in enumerate(heads, 1)
-    ]
-    return [
-        behind("Whole text"),
-        link("meaning", "this text among others", meaning_yours=text.replace("\n", " ")),
-        *layers,
-        behind("Layer by layer"),
-        behind("Why this word?"),
-    ]
-
-
-def behind(view: str) -> Link:
-    """Return this page with another view on request."""
-    return f"?{urlencode(st.query_params.to_dict() | {'play_view': view})}", f"{PAGES[FIRST][0]}: {view}"
-
-
-def link(page: str, view: str, **choices: str) -> Link:
     kept = {key: value for key, value in st.query_params.to_dict().items() if key in KEPT}
-    return f"{page}?{urlencode(kept | choices)}", f"{PAGES[page][0]}: {view}"
+    found = [NOWHERE, NOWHERE]  # pieces and embeddings
+    for layer, weights in enumerate(word.attention, 1):  # (A, S) each
+        head = 1 + int(weights.max(-1).values.argmax())
+        choices = kept | {"text": text, "head": f"{layer}-{head}"}
+        found.append((f"attention?{urlencode(choices)}", f"Attention: head {head} of layer {layer}"))
+    return found

@@ -29,10 +29,17 @@ def show(question: Question, both: Sequence[Version], names: Sequence[str], word
     found = [asked(loaded, version, word) for version in both]
     for number, version in enumerate(layout.in_columns(both)):
         with st.container(border=True, gap="xsmall"):
-            show_card(loaded, version, found[number], f" :orange-badge[{plain(names[number])}]" if names else "")
-    fills = {version.text: guess.with_word for version, guess in zip(both, found, strict=True)}
+            show_card(version, found[number], f" :orange-badge[{plain(names[number])}]" if names else "")
     if names:
-        say_difference(loaded, both, list(fills.values()))
+        say_difference(question, both, [guess.fill for guess in found])
+    if not loaded.random:
+        say_control(models.control_of(loaded), both)
+    export(question, both, found, word)
+
+
+def export(question: Question, both: Sequence[Version], found: Sequence[WordGuesses], word: str) -> None:
+    """Offer the guesses as table, files and cell."""
+    loaded, fills = question.loaded, {version.text: guess.with_word for version, guess in zip(both, found, strict=True)}
     marked, truths = {guess.word for guess in found if guess.rank}, [version.truth for version in both]
     title = f"guesses of {loaded.name}{', yours in pink' * bool(marked)}"
     cell = Cell()
@@ -51,25 +58,19 @@ def asked_of(loaded: models.Loaded, version: Version, word: str = "") -> tuple:
     return version.text, word, version.gap, GUESSES, loaded.limit
 
 
-def show_card(loaded: models.Loaded, version: Version, found: WordGuesses, badge: str) -> None:
+def show_card(version: Version, found: WordGuesses, badge: str) -> None:
     st.subheader(headline(found.fill) + badge, anchor=False)
-    bars = fill_bars(found.with_word, version.truth, {found.word} if found.rank else ())
-    layout.show_chart(bars, in_words(found.fill))
+    layout.show_chart(
+        fill_bars(found.with_word, version.truth, {found.word} if found.rank else ()), in_words(found.fill)
+    )
     if found.word:
         st.markdown(standing(found, "" if found.word == version.truth else " (pink)"))
-    notes = [hidden_word(version.truth, found.with_word)] if version.truth else []
+    green = ", green" if version.truth in found.with_word.tokens else ""
+    notes = [f"The hidden word{green}: {plain(version.truth)}."] if version.truth else []
     if found.no_words >= SOME:
         notes.append(f"Punctuation and pieces that only continue a word: {percent(found.no_words)} together.")
-    if not loaded.random:
-        control = asked(models.control_of(loaded), version).fill
-        p = percent(control.probabilities[0]).replace(" ", "\u00a0")
-        notes.append(f"Control: random weights say “{plain(control.tokens[0])}” ({p}).")
-    st.caption(" ".join(notes))
-
-
-def hidden_word(word: str, fill: Fill) -> str:
-    """Name the word that was hidden, and its bar, if it has one."""
-    return f"The hidden word{', green' if word in fill.tokens else ''}: {plain(word)}."
+    if notes:
+        st.caption(" ".join(notes))
 
 
 def is_sure(fill: Fill) -> bool:
@@ -77,28 +78,37 @@ def is_sure(fill: Fill) -> bool:
 
 
 def headline(fill: Fill) -> str:
-    word, p = plain(fill.tokens[0]), fill.probabilities[0]
-    return word if is_sure(fill) else f"{word}? :gray[Not sure]" if p >= confidence.FAINT else "Not sure"
+    word = plain(fill.tokens[0])
+    if is_sure(fill):
+        return word
+    return f"{word}? :gray[Not sure]" if fill.probabilities[0] >= confidence.FAINT else "Not sure"
 
 
 def standing(found: WordGuesses, colour: str) -> str:
     """Say where the visitor's guess stands among those of the model."""
     if not found.rank:
-        below = " A sentence of your own goes into the field below." if " " in found.word else ""
+        above = " A sentence of your own goes into the field above." if " " in found.word else ""
         guess = f"Your guess “{plain(found.word)}” is not one word of the vocabulary"
-        return f"{guess}, so the model cannot write it here.{below}"
-    return (
-        f"Your guess **{plain(found.word)}**{colour}: the model's number {found.rank:,}, {percent(found.probability)}."
-    )
+        return f"{guess}, so the model cannot write it here.{above}"
+    guess = f"Your guess **{plain(found.word)}**{colour}"
+    return f"{guess}: the model's number {found.rank:,}, {percent(found.probability)}."
 
 
-def say_difference(loaded: models.Loaded, both: Sequence[Version], fills: Sequence[Fill]) -> None:
-    """Say how the answer changes, and of an example what that shows."""
+def say_difference(question: Question, both: Sequence[Version], fills: Sequence[Fill]) -> None:
+    """Say how the answer changes, and of an example, once for two models, what that shows."""
     changed, pair = outcome(*fills), dict(zip(("text", "other"), (version.text for version in both), strict=True))
-    example = pair in texts.of(loaded.source).play.values() and fills[0].tokens[0] != fills[1].tokens[0]
+    example = not question.key and pair in texts.of(question.loaded.source).play.values()
     plainly = all(fill.probabilities[0] >= confidence.FAINT for fill in fills)
-    note = texts.NOTES.get(both[0].text, "") if example and plainly else ""
-    st.markdown(f"{changed[:1].upper()}{changed[1:]}. {note}")
+    shows = example and plainly and fills[0].tokens[0] != fills[1].tokens[0]
+    st.markdown(f"{changed[:1].upper()}{changed[1:]}. {texts.NOTES.get(both[0].text, '') if shows else ''}")
+
+
+def say_control(control: models.Loaded, both: Sequence[Version]) -> None:
+    """Name the first guesses of the same architecture with random weights, once if they are the same."""
+    fills = [asked(control, version).fill for version in both]
+    words = [f"“{plain(fill.tokens[0])}” ({percent(fill.probabilities[0])})".replace(" ", "\u00a0") for fill in fills]
+    same = " in both versions" if len(words) > 1 == len({*words}) else ""
+    st.caption(f"Control: random weights say {' and '.join(dict.fromkeys(words))}{same}.")
 
 
 def outcome(one: Fill, two: Fill) -> str:

@@ -1,7 +1,6 @@
 """Layer by layer: what the masked-word head reads at a gap after each layer (the logit lens)."""
 
 import math
-from collections.abc import Sequence
 
 import altair as alt
 import streamlit as st
@@ -11,15 +10,19 @@ from app.shared.page import layout
 from app.shared.page.cell import Cell
 from app.shared.page.exports import exports
 from app.shared.page.markdown import explained, plain
-from app.views.play.gap import Question, Version
+from app.views.play.gap import Question
 from bertlab import BertForPreTraining, Tokenizer
 from bertlab.draw.charts import masking as charts
 from bertlab.draw.percent import percent
-from bertlab.explain.text import Encoded
 from bertlab.explain.words.fill import masked_row, nth
 from bertlab.explain.words.lens import Lens, logit_lens
 
 GUESSES = 5
+INTRO = (
+    "What would the model write if it ended after an earlier layer? The *logit lens* applies the masked-word head "
+    "after each one. That head was trained on the last layer only: a word that it does not find earlier may be there "
+    "all the same, in another basis."
+)
 
 
 def read(model: BertForPreTraining, tokenizer: Tokenizer, text: str, gap: int, limit: int) -> Lens:
@@ -28,38 +31,29 @@ def read(model: BertForPreTraining, tokenizer: Tokenizer, text: str, gap: int, l
     return logit_lens(model, tokenizer, text, position=nth(positions, gap), k=GUESSES, limit=limit)
 
 
-def show(asked: Sequence[Question], both: Sequence[Version], encoded: Encoded) -> None:
-    st.markdown(
-        "What would the model write if it ended after an earlier layer? The *logit lens* applies the masked-word head "
-        "after each one."
-    )
-    layout.side_by_side(asked, show_lens)
-    st.caption(
-        "Read it with care. The head was trained on the last layer only. A word that it does not find in an early "
-        "layer may be there in another basis. The final answer leads after the last layer by definition, with random "
-        "weights too. What tells you something is how early it leads, and with what probability."
-    )
-
-
-def show_lens(question: Question) -> None:
+def show(question: Question) -> None:
     loaded, asked = question.loaded, (question.version.text, question.version.gap, question.loaded.limit)
     lens, control = (models.compute(read, one, *asked) for one in (loaded, models.control_of(loaded)))
-    entropy = lens.layers[-1].entropy
-    choices = f"{math.exp(entropy):,.{0 if math.exp(entropy) > 10 else 1}f} of {loaded.tokenizer.vocab_size:,} tokens"
-    even = f"In the end the entropy is {entropy:.2f} nats: as uncertain as an even choice among {choices}."
-    st.markdown(f"{story(lens)} {even}", help=explained("nats"))
+    st.markdown(f"{story(lens)} {uncertainty(lens, loaded.tokenizer.vocab_size)}", help=explained("entropy nats"))
     grid = charts.lens_grid(lens)
     guesses = [f"{layer}: {fill.tokens[0]} {percent(fill.probabilities[0])}" for layer, fill in enumerate(lens.layers)]
     layout.show_chart(grid, f"Likeliest tokens after each layer. {'; '.join(guesses)}")
     p = charts.lens_probability(lens, control)
     own = "" if loaded.random else f", and in grey that of “{plain(control.answer)}”, the answer of random weights"
-    st.markdown(f"Probability of “{plain(lens.answer)}”{own}")
+    st.markdown(f"Probability of “{plain(lens.answer)}”{own}. Each leads in the end by definition: see how early.")
     layout.show_chart(p, f"Probability of {lens.answer} after each layer")
-    picture = alt.vconcat(grid, p).resolve_scale(color="independent")
     cell = Cell()
     options = dict(position=lens.position, k=GUESSES, limit=loaded.limit)
     code = cell.picture(charts.lens_grid, cell.made("lens", logit_lens, loaded, question.version.text, **options))
+    picture = alt.vconcat(grid, p).resolve_scale(color="independent")
     exports(f"layers{question.key}", charts.lens_table(lens), code, picture)
+
+
+def uncertainty(lens: Lens, vocabulary: int) -> str:
+    """Say how undecided the last guess is."""
+    entropy = lens.layers[-1].entropy
+    choices = f"{math.exp(entropy):,.{0 if math.exp(entropy) > 10 else 1}f} of {vocabulary:,} tokens"
+    return f"In the end the entropy is {entropy:.2f} nats: as uncertain as an even choice among {choices}."
 
 
 def story(lens: Lens) -> str:

@@ -1,23 +1,37 @@
 """Play: a sentence with a gap, in two versions. The visitor guesses the hidden word, and so does BERT."""
 
+from collections.abc import Callable, Sequence
+from types import ModuleType
+
 import streamlit as st
 
 from app.explore import PAGES, file_of
 from app.shared.model import models
 from app.shared.page import layout, state
-from app.shared.page.markdown import chip_names
+from app.shared.page.markdown import chip_names, explained
 from app.shared.text import fit, texts
 from app.views.play import film, guesses, layer_by_layer, sides, whole_text, why
 from app.views.play.gap import Question, Version, named, played
 from bertlab.draw.html.marked import gapped_sentence
 from bertlab.explain.text import encode
 
+
+def each(view: ModuleType) -> Callable[..., None]:
+    """Return what shows a view of one question for every model, below what introduces it."""
+
+    def show(asked: Sequence[Question], *_) -> None:
+        st.markdown(view.INTRO, help=explained(view.INTRO))
+        layout.side_by_side(asked, view.show)
+
+    return show
+
+
 VIEWS = {
-    "Through the layers": film,
-    "Layer by layer": layer_by_layer,
-    "Why this word?": why,
-    "Left to right, or both sides?": sides,
-    "Whole text": whole_text,
+    "Through the layers": film.show,
+    "Layer by layer": each(layer_by_layer),
+    "Why this word?": each(why),
+    "Left to right, or both sides?": sides.show,
+    "Whole text": each(whole_text),
 }
 OTHER_PAGES = {
     "attention": "Where does each head look?",
@@ -73,15 +87,15 @@ def guess_of(both: list[Version]) -> tuple[str, bool]:
     return word, st.toggle("Guess first", key="guess_first", bind="query-params", help=help) and not word
 
 
-def show(text: str, other: str, below) -> None:
-    """Show the large sentence, the guesses, and in the place `below` what is shown on request."""
+def show(text: str, other: str) -> None:
+    """Show the large sentence, the guesses, and below them what is shown on request."""
     loaded, beside = models.model_for("fill"), models.beside("fill")
     encoded = encode(loaded.tokenizer, text, None, loaded.limit)
     layout.notices(loaded.name, encoded.dropped, encoded.unknown, len(encoded.tokens))
-    place, choices = st.container(), st.container(horizontal=True, vertical_alignment="center")
+    place = st.container()
     both = played(loaded, encoded, text, other)
     names = named(both) if len(both) > 1 else []
-    with choices:
+    with st.container(horizontal=True, vertical_alignment="center"):
         number = swap(names)
         word, hide = guess_of(both)
     place.html(gapped_sentence(both[number].text, both[-1 - number].text))
@@ -92,21 +106,20 @@ def show(text: str, other: str, below) -> None:
     for question in asked:
         with layout.box():
             guesses.show(question, both, names, word)
-    with below, layout.box():
-        view = st.pills("Look behind it", list(VIEWS), key="play_view", bind="query-params")
+    with st.container(key="behind"), layout.box():
+        view = st.pills("**Look behind it**", list(VIEWS), key="play_view", bind="query-params")
         if view:
-            VIEWS[view].show(asked, both, encoded)
+            VIEWS[view](asked, both, encoded)
 
 
 layout.heading(
     "What word is hidden?",
-    "You guess, then BERT does: it reads the words on *both* sides of the gap.",
+    "BERT reads the words on *both* sides of the gap and guesses. What is your guess?",
 )
 state.example_pills("Try", texts.chosen().play)
 text, other = fields(texts.chosen().play)
-answers, below = st.container(key="answers"), st.container(key="behind")
-with answers, layout.box():
-    show(text, other, below)
+with st.container(key="answers"), layout.box():
+    show(text, other)
 with st.container(horizontal=True, vertical_alignment="center"):
     for page, question in OTHER_PAGES.items():
         st.page_link(file_of(page), label=question, icon=PAGES[page][1])

@@ -21,6 +21,7 @@ from bertlab.explain.words.fill import Fill
 from bertlab.explain.words.from_left import fill_from_left, one_gap
 from bertlab.explain.words.guess import guess_words
 
+PAIR = "walked in, began to read"  # an example
 NEAR = 12  # words to either side of the gap
 LEFT, BOTH = "From the left alone", "From both sides"
 SAME = "**{}** is **{}** with an adapter that learned, on the same text, to predict the next word from those before it."
@@ -29,7 +30,8 @@ SAME = "**{}** is **{}** with an adapter that learned, on the same text, to pred
 def show(asked: Sequence[Question], both: Sequence[Version], encoded: Encoded) -> None:
     bert = asked[0].loaded
     if bert.source not in LEFT_TO_RIGHT:
-        offer_pair(bert)
+        name = models.readable(bert.name)
+        lead_to_pair(f"No model at hand learned what **{name}** did from the left alone. Real English has such a pair.")
         return
     reader = models.open_model("fill", LEFT_TO_RIGHT[bert.source])
     assert reader is not None  # a bundled one
@@ -37,37 +39,42 @@ def show(asked: Sequence[Question], both: Sequence[Version], encoded: Encoded) -
     left = [models.compute(fill_from_left, reader, version.text, GUESSES, reader.limit) for version in both]
     right = [guesses.asked(bert, version).fill for version in both]
     st.markdown(f"From the left alone, {change(left)}. From both sides, {change(right)}.")
+    if len({before for before, _ in gaps}) > 1:
+        lead_to_pair("Here the words *before* the gap differ, which both models read.")
     for gap, fill in layout.in_columns(list(zip(gaps, left, strict=True))):
         with st.container(border=True, gap="xsmall"):
             st.markdown(reading(*gap))
             st.subheader(guesses.headline(fill), anchor=False)
             layout.show_chart(fill_bars(fill), in_words(fill))
     st.caption(SAME.format(reader.name, bert.name))
-    read = [version.text for version in both]
-    names = [f"{name}: {text}" for name in (LEFT, BOTH) for text in read]
-    title = f"guesses of {reader.name} and {bert.name}"
-    fills = dict(zip(names, [*left, *right], strict=True))
-    cell = Cell()
-    made = [cell.made(f"left_{n}", fill_from_left, reader, text, GUESSES, reader.limit) for n, text in enumerate(read)]
-    for number, version in enumerate(both):
-        guess = cell.made(f"both_{number}", guess_words, bert, *guesses.asked_of(bert, version))
+    export(bert, reader, both, [*left, *right])
+
+
+def export(bert: models.Loaded, reader: models.Loaded, both: Sequence[Version], fills: Sequence[Fill]) -> None:
+    """Offer the guesses from the left alone, and then those from both sides, as table, files and cell."""
+    names = [f"{name}: {version.text}" for name in (LEFT, BOTH) for version in both]
+    cell, made = Cell(), []
+    for n, version in enumerate(both):
+        made.append(cell.made(f"left_{n}", fill_from_left, reader, version.text, GUESSES, reader.limit))
+    for n, version in enumerate(both):
+        guess = cell.made(f"both_{n}", guess_words, bert, *guesses.asked_of(bert, version))
         made.append(Name(f"{guess}.fill"))
+    title, drawn = f"guesses of {reader.name} and {bert.name}", dict(zip(names, fills, strict=True))
     code = cell.picture(titled_panels, dict(zip(names, made, strict=True)), title)
-    exports("left-to-right", guess_table(fills), code, titled_panels(fills, title))
+    exports("left-to-right", guess_table(drawn), code, titled_panels(drawn, title))
 
 
-def offer_pair(bert: models.Loaded) -> None:
-    """Lead to the models that learned the same texts, one from the left alone and one from both sides."""
+def lead_to_pair(why: str) -> None:
+    """Say `why`, and offer two versions that differ behind the gap, for the models that learned the same texts, one
+    from the left alone and one from both sides."""
 
     def use() -> None:
         model_bar.use(DEFAULT_MODEL)
-        st.session_state.update(texts.of(DEFAULT_MODEL).play["walked in, began to read"])
+        st.session_state.update(texts.of(DEFAULT_MODEL).play[PAIR])
 
     with st.container(horizontal=True, vertical_alignment="center"):
-        name = models.readable(bert.name)
-        text = f"No model at hand learned what **{name}** did from the left alone. Real English has such a pair."
-        st.markdown(text, width="content")
-        st.button(f"Use {DEFAULT_MODEL}", icon=":material/translate:", on_click=use)
+        st.markdown(why, width="content")
+        st.button(f"Use {DEFAULT_MODEL}: {PAIR}", icon=":material/translate:", on_click=use)
 
 
 def reading(before: str, after: str) -> str:

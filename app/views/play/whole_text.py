@@ -8,12 +8,12 @@ import streamlit as st
 from app.shared.page import layout, progress, state
 from app.shared.page.cell import Cell
 from app.shared.page.exports import exports
-from app.shared.page.markdown import chip_names, explained, plain, signed
-from app.views.play.gap import Question, Version
+from app.shared.page.markdown import chip_names, plain, signed
+from app.views.play.gap import Question
 from bertlab.draw.charts.masking import fill_bars, surprisal_bars, sweep_table
 from bertlab.draw.palette import ORANGE
 from bertlab.draw.percent import percent
-from bertlab.explain.text import Encoded, encode
+from bertlab.explain.text import encode
 from bertlab.explain.words.surprisal import (
     Surprisal,
     maskable_positions,
@@ -23,26 +23,22 @@ from bertlab.explain.words.surprisal import (
 )
 
 GUESSES = 8
+INTRO = (
+    "Which word did the model least expect? Each token is masked in turn, and predicted from all the others. Its "
+    "*surprisal* is −ln of the probability of the true token. 0 nats: the model was certain of it."
+)
 LIKELIHOOD = (
     "Minus the sum of the surprisals (Salazar et al. 2020). Of two texts of equal length, the one nearer to 0 is the "
     "more natural one to the model. It is no true log-likelihood, because every token is predicted with all the others "
     "in sight, and the pieces of a split word (##) give each other away."
 )
+PERPLEXITY = "exp of the mean surprisal: the number of equally likely tokens that would be as hard to choose from."
 
 
-def show(asked: Sequence[Question], both: Sequence[Version], encoded: Encoded) -> None:
-    st.markdown(
-        "Which word did the model least expect? Each token is masked in turn, and predicted from all the others. Its "
-        "*surprisal* is −ln of the probability of the true token. 0 nats: the model was certain of it.",
-        help=explained("nats"),
-    )
-    if "[MASK]" in asked[0].version.typed:
-        st.caption(":material/edit: A [MASK] stays a gap and has no surprisal: write a word there to see if it fits.")
-    layout.side_by_side(asked, show_sweep)
-
-
-def show_sweep(question: Question) -> None:
+def show(question: Question) -> None:
     loaded, text = question.loaded, question.version.typed
+    if "[MASK]" in text:
+        st.caption(":material/edit: A [MASK] stays a gap and has no surprisal: write a word there to see if it fits.")
     ids = encode(loaded.tokenizer, text, None, loaded.limit).input_ids
     total, vocabulary = len(maskable_positions(loaded.tokenizer, ids)), loaded.tokenizer.vocab_size
 
@@ -51,8 +47,6 @@ def show_sweep(question: Question) -> None:
 
     asked = text, None, GUESSES, loaded.limit
     rows = progress.rows(sweep, loaded, *asked, total=total, draw=draw)
-    if not rows:
-        return
     if len(rows) == total:
         show_sums(rows)
     chosen = choose_token(rows, question.key, math.log(vocabulary))
@@ -69,9 +63,7 @@ def show_sums(rows: Sequence[Surprisal]) -> None:
     total = pseudo_log_likelihood(rows)
     with st.container(horizontal=True, gap="small"):
         st.metric("Pseudo-log-likelihood", f"{signed(total, '.1f')} nats", width="content", help=LIKELIHOOD)
-        st.metric("Mean surprisal", f"{-total / len(rows):.2f} nats", width="content")
-        help = "exp of the mean surprisal: the number of equally likely tokens that would be as hard to choose from."
-        st.metric("Pseudo-perplexity", f"{pseudo_perplexity(rows):,.1f}", width="content", help=help)
+        st.metric("Pseudo-perplexity", f"{pseudo_perplexity(rows):,.1f}", width="content", help=PERPLEXITY)
 
 
 def choose_token(rows: Sequence[Surprisal], key: str, uniform: float) -> Surprisal:

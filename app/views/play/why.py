@@ -1,29 +1,22 @@
 """Why this word? What each token of the sentence contributes to the first guess."""
 
-from collections.abc import Sequence
-
 import streamlit as st
 
 from app.shared import contributions
-from app.shared.page import layout
 from app.shared.page.cell import Cell, Name
 from app.shared.page.markdown import plain
 from app.views.play import guesses
-from app.views.play.gap import Question, Version
+from app.views.play.gap import Question
 from bertlab import BertForPreTraining, Tokenizer
 from bertlab.draw.charts.attribution import attribution_bars
 from bertlab.draw.html.marked import attribution_strip
 from bertlab.explain.attribution import Attribution, Progress, attribute_fill
-from bertlab.explain.text import Encoded
 from bertlab.explain.words.fill import masked_row, nth
 
-
-def show(asked: Sequence[Question], both: Sequence[Version], encoded: Encoded) -> None:
-    st.markdown(
-        "*Integrated gradients* divide the log-odds of the first guess among the tokens that the model read. Blue "
-        "tokens contribute to the word, orange ones count against it."
-    )
-    layout.side_by_side(asked, show_why)
+INTRO = (
+    "*Integrated gradients* divide the log-odds of the first guess among the tokens that the model read. Blue tokens "
+    "contribute to the word, orange ones count against it."
+)
 
 
 def attribute(
@@ -34,7 +27,7 @@ def attribute(
     return attribute_fill(model, tokenizer, batch, nth(positions, gap), token_id, **watch)
 
 
-def show_why(question: Question) -> None:
+def show(question: Question) -> None:
     loaded, version = question.loaded, question.version
     guess = guesses.asked(loaded, version).fill.tokens[0]
     token_id = loaded.tokenizer.convert_tokens_to_ids(guess)

@@ -7,9 +7,11 @@ from app.shared.model import models
 from app.shared.page import layout, stories
 from bertlab.io.stories import Story
 
+CARD = 346  # pixels: three beside each other
+
 
 def show(name: str, story: Story) -> None:
-    with st.container(border=True, height="stretch"):
+    with st.container(border=True, width=CARD, height="stretch"):
         st.markdown(f"**{story.title}**")
         st.markdown(story.about)
         with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -19,13 +21,10 @@ def show(name: str, story: Story) -> None:
 
 layout.heading(
     "Stories",
-    "Each story answers a question in a few stations. A station opens a page with the right text, model and head, and "
-    "tells you what to look at, what it means, and which control could have proved it wrong.",
+    "Each story answers a question in a few stations. At each you see what to look at, guess what it means, and read "
+    "which control could have proved it wrong.",
 )
 models.name_model(models.chosen())
-with layout.box(), st.container(key="stories"):
-    every = list(stories.known(ADDRESSES).items())
-    for start in range(0, len(every), 2):
-        for column, (name, story) in zip(st.columns(2, gap="medium"), every[start : start + 2], strict=False):
-            with column:
-                show(name, story)
+with layout.box(), st.container(key="stories", horizontal=True, gap="small"):
+    for name, story in stories.known(ADDRESSES).items():
+        show(name, story)

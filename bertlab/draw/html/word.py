@@ -28,8 +28,9 @@ def pack(
 ) -> bytes:
     """Return what word.js draws, as JSON in bytes.
 
-    `control` is the same word in a random-weights model, `truth` the token that [MASK] hides; `links` has one page for
-    each station. `choose`: another token can be pressed, which the component reports as {"follow": position}.
+    `control` is the same word in a random-weights model, `truth` the token that [MASK] hides; `links` has a page for
+    each station, ("", "") for none. `choose`: another token can be pressed, which the component reports as
+    {"follow": position}.
     """
     rows = drawn_rows(word)
     data = {

@@ -41,7 +41,7 @@ def test_the_weight_that_changes_most_is_named(folders):
     here, there = one.weights[layer, head], two.weights[layer, head]  # (S, S)
     pairs = partners(one.tokens, two.tokens)
     i, j = max(((i, j) for i in pairs for j in pairs), key=lambda at: abs(there[pairs[at[0]], pairs[at[1]]] - here[at]))
-    numbers = f"with {here[i, j]:.0%} in the first version, with {there[pairs[i], pairs[j]]:.0%} in the other"
+    numbers = f"with {here[i, j]:.0%} in the first version, with {there[pairs[i], pairs[j]]:.0%} in the second"
     where = f"What changes most in layer {layer + 1}, head {head + 1}: "
     assert f"{where}**{one.tokens[i]}** attends" in said(app) and numbers in said(app)
 

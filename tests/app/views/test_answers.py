@@ -122,7 +122,7 @@ def test_each_window_is_read_once_and_a_stop_can_be_taken_back(folders, monkeypa
     def press_stop(bar, done, total):
         if done == 2 and not pressed:
             pressed.append(total)
-            bar._stop()
+            bar.work.stopped = True
             streamlit.rerun()  # what a press of a button comes to
 
     pressed = []

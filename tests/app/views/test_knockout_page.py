@@ -29,6 +29,11 @@ def followed(app: AppTest):
     return field
 
 
+def word(app: AppTest) -> str:
+    """The followed word: the model's first guess until another is chosen."""
+    return followed(app).value or followed(app).proto.placeholder.removesuffix(" (the first guess)")
+
+
 def both(folder):
     return BertForPreTraining.from_pretrained(folder), Tokenizer.from_pretrained(folder)
 
@@ -77,7 +82,7 @@ def test_the_head_that_matters_most_is_off_at_first(folders):
     assert {"CSV", "PNG", "SVG"} <= {one.label for one in app.download_button}
     model, tok = both(folders["pretrained"])
     guess = fill_mask(model, tok, TEXT, PAIR, k=1)[0].tokens[0]
-    assert followed(app).value == guess
+    assert word(app) == guess
     rows = list(fill_knockouts(model, tok, TEXT, PAIR, (), 0, guess))
     changes = {f"{i}-{j}": change for i, row in enumerate(rows, 1) for j, change in enumerate(row, 1)}
     worst = min(changes, key=changes.get)
@@ -139,10 +144,15 @@ def test_without_a_gap_a_word_can_be_hidden(tab, folders):
     assert "the" in followed(app).options
 
 
+def test_a_pressed_piece_hides_its_whole_word():
+    app = opened(TABS[0], model="storyworld-tiny", text="my huckleberry is here.", mask="3")
+    assert fine(app) and "'my [MASK] is here.'" in cells(app)[0], said(app)
+
+
 def test_agreement_is_told_in_words(folders):
     app = opened("Is it an explanation?", folder=folders["pretrained"], text=TEXT, pair=PAIR)
     model, tok = both(folders["pretrained"])
-    found = measures(model, tok, TEXT, PAIR, (), 0, followed(app).value)
+    found = measures(model, tok, TEXT, PAIR, (), 0, word(app))
     assert f"{found.agreement[0, 3]:+.2f}".replace("-", "−") in said(app)
 
 

@@ -12,7 +12,7 @@ def test_measuring_can_be_stopped_and_goes_on(folders, monkeypatch):
     def press_stop(bar, done, total):
         if (done, total) == (2, 3) and not pressed:  # layers of the small model
             pressed.append(total)
-            bar._stop()
+            bar.work.stopped = True
             streamlit.rerun()  # what a press of a button comes to
 
     pressed = []

@@ -105,7 +105,7 @@ const makeFull = (heads, state) => {
     const how = inArcs ? "Each token on the left attends to tokens on the right."
       : "Each row is a token that attends, each column one that is attended to.";
     const note = make("p", { className: "muted", textContent: how });
-    node.replaceChildren(make("h4", { textContent: `L${titleOf(at).slice(1)} (${who})` }), note, picture, said);
+    node.replaceChildren(make("h4", { textContent: `L${titleOf(at).slice(1)} (${who})` }), said, picture, note);
     if (picture.scrollWidth > picture.clientWidth + 8) note.append(` Scroll to see all ${keep.length} tokens.`);
     say(shown.loudest);
   };

@@ -2,8 +2,7 @@
 
 const NO_ROLE = "no role", NEAREST = 4, LARGEST = 84; // heads shown where none plays a role; pixels of a thumbnail
 const NAMING = "A head has a role if more than half of its weight goes there, averaged over the words of this text.";
-const READING = "Each square is one head: its rows are tokens that attend, its columns tokens that are attended to; bright is a large weight. " +
-  "Click one, or use the arrow keys.";
+const READING = "Each square is one head; bright is a large weight. Click one, or use the arrow keys.";
 const SIGNS = { previous: "←", next: "→", itself: "↺", "[CLS]": "C", "[SEP]": "S", "same word": "=",
   punctuation: ".", "[CLS] + [SEP]": "CS", broad: "≈" };
 const BRIEF = { "same word": "same", punctuation: "marks", "[CLS] + [SEP]": "rests" }; // what fits below a thumbnail
