@@ -129,7 +129,7 @@ def type_folder() -> str:
         with st.expander("or a well-known one", icon=":material/cloud_download:"):
             for name, about in HUB.items():
                 label = f"{name.partition('/')[2]}: {about}"
-                st.button(label, key=f"hub {name}", type="tertiary", help=HUB_HELP, on_click=fetch, args=[name])
+                st.button(label, key=f"hub {name}", type="tertiary", help=HUB_HELP, on_click=use_typed, args=[name])
     return typed
 
 
@@ -138,8 +138,8 @@ def open_typed() -> None:
     gate.permit(st.session_state.folder)
 
 
-def fetch(name: str) -> None:
-    """Choose a model of the hub, as if its id had been typed."""
+def use_typed(name: str) -> None:
+    """Choose a folder or a model of the hub, as if it had been typed."""
     st.session_state.folder = name
     uploads.set_aside()
     open_typed()
