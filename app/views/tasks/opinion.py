@@ -1,6 +1,5 @@
 """The class of a text or pair: how sure the model is, how often it is right then, and what contributes to it."""
 
-import pandas as pd
 import streamlit as st
 
 from app.shared import contributions
@@ -77,8 +76,8 @@ def show_label(loaded: models.Loaded, labelled: LabelledText, key: str, text: st
         return
     ranked, measured = verdict(loaded, prediction, text)
     confidence.show("Likeliest class", ranked, confidence.LABEL, measured, loaded.name, key)
-    if len(ranked) > 2 or measured is None:
-        layout.show_shares(pd.DataFrame(ranked[:CLASSES], columns=["class", "probability"]), "probability")
+    if len(ranked) > 2:
+        st.caption("Then " + ", ".join(f"**{plain(name)}** ({percent(p)})" for name, p in ranked[1:CLASSES]))
 
 
 def verdict(loaded: models.Loaded, prediction: TextPrediction, text: str) -> tuple[confidence.Ranked, Bin | None]:

@@ -18,26 +18,15 @@ from bertlab.explain.spans import Answer
 
 def show(readings: Sequence[Reading]) -> None:
     st.markdown(
-        "Switch a head off, which sets its output to zero, and the model reads the passage without it. Here p is "
-        "p(start) × p(end), each among all tokens; an answer's probability below is its share among all possible "
-        "answers, as in *The answer*."
+        "Switch a head off, which sets its output to zero, and the model reads the passage without it. Each map is "
+        "about the answer of its model, that of random weights about the first one. Here p is p(start) × p(end), each "
+        "among all tokens; the probabilities below are shares among all possible answers, as in *The answer*."
     )
     reading = readings[0]
     asked = {one.loaded.name: arguments(one, one.span) for one in readings if not one.loaded.random}
     asked[models.RANDOM] = arguments(reading.control, reading.span)  # of the first model's answer, not of its own
-    without, note = partial(show_without, reading), whose(readings)
-    knockout_heads.show("span_off", "answer-knockout", answer_knockouts, asked, reading.text, without, note)
-
-
-def whose(readings: Sequence[Reading]) -> str:
-    """Say which answer each map is about."""
-    own = [
-        f"**{models.readable(one.loaded.name)}** answers “{plain(one.text)}”"
-        for one in readings
-        if not one.loaded.random
-    ]
-    answers = f"Each map is about its model's own answer: {', '.join(own)}" if len(own) > 1 else own[0]
-    return f"{answers}. The map of random weights is about the answer of {models.readable(readings[0].loaded.name)}."
+    without = partial(show_without, reading)
+    knockout_heads.show("span_off", "answer-knockout", answer_knockouts, asked, reading.text, without)
 
 
 def arguments(reading: Reading, span: tuple[int, int, int]) -> tuple:

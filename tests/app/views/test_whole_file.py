@@ -80,9 +80,6 @@ def test_a_table_is_read_from_memory_predicted_measured_and_filtered(monkeypatch
     app.segmented_control(key="dataset_errors").set_value("all rows").run()
     app.text_input(key="dataset_word").set_value("not").run()
     assert fine(app) and list(table(app)["label"]) == ["good"]
-    app.text_input(key="dataset_word").set_value("").run()
-    app.segmented_control(key="dataset_order").set_value("least sure first").run()
-    assert fine(app) and table(app)["probability"].is_monotonic_increasing
 
 
 def test_another_column_of_labels_is_measured_without_reading_the_texts_again(monkeypatch):
