@@ -78,17 +78,16 @@ def choose(loaded: models.Loaded) -> Choices:
     """Show the fields for the choices that all parts of the page share."""
     learned = [one for one in (loaded, models.beside("encoder")) if one and not one.random]
     own = next(filter(None, (own_pooling(Path(one.folder)) for one in learned)), None)  # of a sentence encoder
-    left, right = st.columns([2, 1], gap="medium", vertical_alignment="bottom")
     last = loaded.model.config.num_hidden_layers
-    layer = left.slider("Layer (0: embeddings)", 0, last, last, key=f"meaning_layer{last}", bind="query-params")
-    with right.popover("Vector and projection", icon=":material/tune:"):
-        pooling = choose_pooling(st, own)
+    layer = st.slider("Layer (0: embeddings)", 0, last, last, key=f"meaning_layer{last}", bind="query-params")
+    with st.popover("Vector and projection", icon=":material/tune:"):
+        pooling = choose_pooling(own)
         names = METHODS.__getitem__
         method = state.one_of("2-D projection", METHODS, "meaning_method", format_func=names, help=METHOD_HELP)
     return Choices(pooling, method, layer)
 
 
-def choose_pooling(place, own: OwnPooling | None) -> Pooling | OwnPooling:
+def choose_pooling(own: OwnPooling | None) -> Pooling | OwnPooling:
     """Ask for the vector of a text. A sentence encoder opens with its own."""
     names: dict[str, str] = ({OWN: "as trained"} if own else {}) | dict(POOLINGS)
     help = HELP
@@ -96,7 +95,7 @@ def choose_pooling(place, own: OwnPooling | None) -> Pooling | OwnPooling:
         length = ", scaled to length 1" if own.unit else ""
         help += f" As the encoder was trained: {POOLINGS[own.kind]}, [CLS] and [SEP] included{length}."
     key = f"meaning_{'own_' if own else ''}vector"
-    chosen = state.one_of("Vector of a text", names, key, place, format_func=names.__getitem__, help=help)
+    chosen = state.one_of("Vector of a text", names, key, format_func=names.__getitem__, help=help)
     return own if own and chosen == OWN else chosen
 
 
