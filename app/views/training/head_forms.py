@@ -74,13 +74,10 @@ def choose_head(targets: Targets) -> tuple[int, int]:
 
     order = targets.by_growth()
     names = [f"{layer + 1}-{head + 1}" for layer, head in order]
-    if state.unset("film_head") or st.session_state.film_head not in names:
-        linked = state.link_value("film_head")  # not bound: Streamlit would put the whole label into the link
-        st.session_state.film_head = linked if linked in names else names[0]
+    if st.session_state.get("film_head") not in names:  # of a larger model
+        st.session_state.pop("film_head", None)
     help = "First the heads that attend to words, by how much they changed."
-    options = dict(format_func=label, key="film_head", width=460, persist_state="session", help=help)
-    chosen = st.selectbox("Head", names, **options)
-    state.share("film_head", chosen)
+    chosen = state.linked_select("Head", names, "film_head", names[0], format_func=label, width=460, help=help)
     return order[names.index(chosen)]
 
 

@@ -64,14 +64,14 @@ def choose() -> Data | None:
 
 
 def bundled(name: str) -> Data:
-    data = opened(MADE.get(name, TEXTS), STORYWORLD if name in MADE else None)
-    cell = data.code
-    if name == texts.REVIEWS:
-        cell.let("examples", cell.call(film_reviews))
-        return replace(data, examples=film_reviews(), key=name)
-    made = cell.call(data.kind.made, seed=0, count=MADE_ROWS, split="test")
-    cell.let("examples", Name(f"list({made})[:{MADE_ROWS}]"))
-    return replace(data, examples=storyworld_examples(name), key=name)
+    kind = MADE.get(name, TEXTS)
+    data = opened(kind, STORYWORLD if name in MADE else None)
+    if name in MADE:
+        made = data.code.call(kind.made, seed=0, count=MADE_ROWS, split="test")
+        data.code.let("examples", Name(f"list({made})[:{MADE_ROWS}]"))
+    else:
+        data.code.let("examples", data.code.call(film_reviews))
+    return replace(data, examples=storyworld_examples(name) if name in MADE else film_reviews(), key=name)
 
 
 def opened(kind: Kind, base: str | None = None) -> Data:
