@@ -1,7 +1,7 @@
 """Every page without a browser: first screens, links, and everything a reader may get wrong."""
 
 import pytest
-from pages import MARKED, ODD, boxes, cells, fine, opened, said, tables
+from pages import MARKED, ODD, boxes, cells, fine, opened, said
 from torch.nn.modules.module import register_module_forward_pre_hook
 
 from app.explore import PAGES

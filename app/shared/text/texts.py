@@ -59,10 +59,6 @@ TOWN = family(
             "When [MASK] hurt his knee, the nurse helped.",
             "When [MASK] hurt her knee, the nurse helped.",
         ),
-        "too bulky, too small": (
-            "The trophy didn't go into the van because the [MASK] was too bulky.",
-            "The trophy didn't go into the van because the [MASK] was too small.",
-        ),
         "a clue on the left": ("my dog is [MASK].", "penguins are flightless [MASK]."),
     },
     heads={

@@ -1,6 +1,7 @@
 """Which texts are shown: a bundled set, the visitor's own lines or file, and sentences added to any of them."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -36,7 +37,7 @@ LEADS = {
 }
 BUNDLED_TEXTS, MOST_TEXTS, MOST_YOURS = 240, 500, 20
 WRITTEN = dict(seed=0, count=BUNDLED_TEXTS, split="test")
-SETS = {
+SETS: dict[str, tuple[Callable[..., Iterable], dict]] = {
     SUBJECTS: (reviews_by_subject, {}),
     REVIEWS: (film_reviews, {}),
     OPINIONS: (storyworld.sentiment, WRITTEN),
@@ -51,7 +52,7 @@ weather | the sun is out this morning.
 weather | a cold wind blows from the sea.
 weather | the snow lies deep."""
 MOST_MEGABYTES = 5
-NO_LABEL = "no label"
+NO_LABEL, BETWEEN = "no label", re.compile(r"\s*\t\s*|\s+\|\s+")  # a label and its text
 FILE_TYPES = ["csv", "tsv", "jsonl", "txt"]
 
 
@@ -129,14 +130,8 @@ def own_texts() -> tuple[Sequence[str], Sequence[str], Cell]:
 
 def labelled_lines(text: str) -> tuple[list[str], list[str]]:
     """Return texts and labels of lines `text`, `label<TAB>text` or `label | text`; blank lines are skipped."""
-    texts, labels = [], []
-    for line in filter(str.strip, text.splitlines()):
-        label, mark, rest = line.partition("\t")
-        if not mark:
-            label, mark, rest = line.partition(" | ")
-        texts.append(rest.strip() if mark and rest.strip() else line.strip())
-        labels.append(label.strip() if mark and rest.strip() else NO_LABEL)
-    return texts, labels
+    rows = [BETWEEN.split(line.strip(), maxsplit=1) for line in text.splitlines() if line.strip()]
+    return [row[-1] for row in rows], [row[0] if row[1:] else NO_LABEL for row in rows]
 
 
 def bounded(texts: Sequence[str], kind: str) -> Sequence[str]:

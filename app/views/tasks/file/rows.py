@@ -40,7 +40,7 @@ def right_or_wrong(table: pd.DataFrame) -> pd.Series:
 
 def with_word(judged: Judged) -> pd.Series:
     """Return whether each row has the word that is asked for."""
-    look = dict(label_visibility="collapsed", placeholder="With the word", width=220)
+    look: dict = dict(label_visibility="collapsed", placeholder="With the word", width=220)
     word = state.linked_text(st.text_input, "With the word", "dataset_word", **look).strip().lower()
     return pd.Series([not word or word in words for words in judged.words], index=judged.table.index)
 
