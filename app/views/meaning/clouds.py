@@ -14,9 +14,8 @@ from app.shared.page.cell import Cell, Name
 from app.shared.page.markdown import plain
 from app.views.meaning.texts import TextSet
 from bertlab import Tokenizer
-from bertlab.draw.charts.projection import projection_scatter, projection_table
 from bertlab.draw.percent import percent
-from bertlab.explain.vectors import LayerMeasures, Method, layer_measures, nearest, project, text_vectors, vector_rows
+from bertlab.explain.vectors import LayerMeasures, Method, layer_measures, nearest, text_vectors, vector_rows
 from bertlab.io.locate import bundled_models
 from bertlab.model.base import PretrainedModel
 from bertlab.model.pooling import Pooling
@@ -123,18 +122,9 @@ def clouds(loaded: models.Loaded, texts: TextSet, choices: Choices) -> list[Clou
 
 
 def cloud_of(loaded: models.Loaded, texts: TextSet, choices: Choices) -> Cloud:
-    """Return the vectors in one model. A long computation shows a bar and the points so far, and can be stopped."""
-
-    def draw(rows: list[np.ndarray]) -> None:
-        if len(rows) < 3:  # two points always lie on a line
-            return
-        begun = Cloud(loaded, texts.first(len(rows)), choices, np.stack(rows, axis=1))  # n x (L+1, H) -> (L+1, n, H)
-        table = projection_table(project(begun.here).points, begun.texts.labels, begun.texts.texts)
-        chart = projection_scatter(table, None, loaded.name, f"layer {begun.layer}")
-        layout.show_chart(chart, f"The first {len(rows)} texts as points, in {begun.title}")
-
+    """Return the vectors in one model. A long computation shows a bar and can be stopped."""
     asked = choices.pooling, loaded.limit
-    rows = progress.rows(vector_rows, loaded, texts.texts, *asked, total=len(texts.texts), draw=draw)
+    rows = progress.rows(vector_rows, loaded, texts.texts, *asked, total=len(texts.texts))
     if len(rows) < 2:
         raise layout.Stopped
     if len(rows) < len(texts.texts):
