@@ -7,7 +7,11 @@ from streamlit.testing.v1 import AppTest
 from app.shared.page.moved import translated
 
 LINKS = [
-    ("spans", {"model": TINY, "question": "Who sang?", "passage": "Ann sang.", "spans_tab": "Which head?"}, "Tasks"),
+    (
+        "spans",
+        {"model": TINY, "question": "Who sang?", "passage": "Ann sang.", "spans_tab": "The answer"},
+        "Tasks",
+    ),
     ("labels", {"model": TINY, "label_text": "The soup was salty.", "labels_tab": "Each word"}, "Tasks"),
     ("labels", {"model": TINY, "labels_tab": "Next sentence", "next_text": "a", "next_pair": "b"}, "Tasks"),
     ("dataset", {"model": TINY, "dataset_set": "names"}, "Tasks"),

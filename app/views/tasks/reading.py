@@ -1,6 +1,5 @@
 """A question about a passage, and the windows in which a model reads them."""
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import cast
@@ -9,9 +8,7 @@ from app.shared.model import models
 from app.shared.page import layout, progress
 from app.shared.page.cell import Cell, Name
 from bertlab import BertForQuestionAnswering
-from bertlab.explain.attention.knockout import Head, windows_without
 from bertlab.explain.spans import Answer, answer, answer_from, count_windows, read_passage
-from bertlab.tasks.span_decoding import Window
 
 DRAWN = 48  # tokens that fit into a readable square
 
@@ -27,17 +24,11 @@ class Reading:
 
     @cached_property
     def found(self) -> Answer:
-        """The answer, with the arrays of the window that has the best span; each window is read once."""
-        return self._answer(read_passage)
-
-    def without(self, off: tuple[Head, ...]) -> Answer:
-        """Return the answer with these heads switched off."""
-        return self._answer(windows_without, off) if off else self.found
-
-    def _answer(self, read: Callable[..., Iterator[Window]], *arguments) -> Answer:
-        """Read all windows: only then there is an answer. Raises Stopped if the visitor presses Stop."""
-        total = models.compute(count_windows, self.loaded, self.question, self.passage)
-        windows = progress.rows(read, self.loaded, self.question, self.passage, *arguments, total=total)
+        """The answer, with the arrays of the window that has the best span. All windows are read: only then there is
+        an answer. Raises Stopped if the visitor presses Stop."""
+        asked = self.loaded, self.question, self.passage
+        total = models.compute(count_windows, *asked)
+        windows = progress.rows(read_passage, *asked, total=total)
         if len(windows) < total:
             raise layout.Stopped
         model = cast(BertForQuestionAnswering, self.loaded.model)
@@ -47,11 +38,6 @@ class Reading:
         """Return a cell that answers the question, and its name for the answer."""
         cell = Cell()
         return cell, cell.made("found", answer, self.loaded, self.question, self.passage)
-
-    @property
-    def control(self) -> "Reading":
-        """The same for random weights."""
-        return Reading(models.control_of(self.loaded), self.question, self.passage)
 
     @property
     def span(self) -> tuple[int, int, int]:

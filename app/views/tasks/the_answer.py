@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from app.shared.model import models
 from app.shared.page import confidence, layout
 from app.shared.page.exports import exports
 from app.shared.page.markdown import signed
@@ -53,11 +52,6 @@ def ranked(found: Answer) -> confidence.Ranked:
     for text, probability in (best, *sorted(others, key=lambda other: -other[1])):
         distinct.setdefault("".join(filter(str.isalnum, text)).lower() or text, (text, probability))
     return [*distinct.values()]
-
-
-def is_guess(loaded: models.Loaded, found: Answer) -> bool:
-    measured = fit.when_as_sure(loaded, found.best.probability, found.passage)
-    return bool(confidence.doubt(ranked(found), confidence.ANSWER, measured))
 
 
 def refusal(found: Answer) -> str:
