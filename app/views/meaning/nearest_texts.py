@@ -15,7 +15,7 @@ from app.views.meaning.texts import NO_LABEL, TextSet
 from bertlab.explain.vectors import nearest
 
 NEAREST = 5  # texts to show, as many as vote
-LETTERS = 120  # of a text in the list; the table has all
+LETTERS = 100  # of a text in the list; the table has all
 
 
 def pick_key(texts: TextSet) -> str:

@@ -36,4 +36,4 @@ def show() -> None:
     layout.notices(loaded.name, found.dropped, found.unknown, len(found.tokens))
     fit.notice("answer", loaded, passage)
     with layout.open_tab("spans", VIEWS) as name:
-        VIEWS[name](readings)
+        layout.side_by_side(readings, VIEWS[name])

@@ -1,7 +1,5 @@
 """The answer: the passage with its start and end probabilities, the best spans, no answer, and all spans."""
 
-from collections.abc import Sequence
-
 import pandas as pd
 import streamlit as st
 
@@ -22,11 +20,7 @@ SHADES = (
 )
 
 
-def show(readings: Sequence[Reading]) -> None:
-    layout.side_by_side(readings, show_answer)
-
-
-def show_answer(reading: Reading) -> None:
+def show(reading: Reading) -> None:
     found = reading.found
     measured = fit.when_as_sure(reading.loaded, found.best.probability, found.passage)
     confidence.show("Answer", ranked(found), confidence.ANSWER, measured, reading.loaded.name, f"answer{reading.key}")
@@ -46,8 +40,10 @@ def show_answer(reading: Reading) -> None:
 
 
 def ranked(found: Answer) -> confidence.Ranked:
-    """Return the answer, then the other spans by probability, without those that differ in punctuation alone."""
-    best, *others = [(span.text or "no answer", span.probability) for span in found.spans]
+    """Return the answer, then the other spans by probability, without those that differ in punctuation alone, and
+    without "no answer" where it is never given."""
+    spans = [span for span in found.spans if span.text or found.threshold < ALWAYS_ANSWER]
+    best, *others = [(span.text or "no answer", span.probability) for span in spans]
     distinct: dict[str, tuple[str, float]] = {}
     for text, probability in (best, *sorted(others, key=lambda other: -other[1])):
         distinct.setdefault("".join(filter(str.isalnum, text)).lower() or text, (text, probability))
@@ -65,17 +61,13 @@ def refusal(found: Answer) -> str:
     )
 
 
-def show_starts_and_ends(readings: Sequence[Reading]) -> None:
+def show_starts_and_ends(reading: Reading) -> None:
+    found, tokens = reading.found, drawn_tokens(reading.found)
     st.markdown(
         "Each cell is an answer: its row is the token that it starts with, its column the one that it ends with. The "
         "best span is framed. Grey cells cannot be an answer: the end comes before the start, the answer is longer "
-        f"than {readings[0].found.max_answer_tokens} tokens, or it would cut a word."
+        f"than {found.max_answer_tokens} tokens, or it would cut a word."
     )
-    layout.side_by_side(readings, show_square)
-
-
-def show_square(reading: Reading) -> None:
-    found, tokens = reading.found, drawn_tokens(reading.found)
     if len(found.windows) > 1:
         st.caption(f"This is window {found.window + 1} of {len(found.windows)}, which contains the best span.")
     if len(tokens) < found.passage_slice[1] - found.passage_slice[0]:

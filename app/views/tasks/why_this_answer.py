@@ -1,11 +1,8 @@
 """Why this answer: what each token of question and passage contributes to it."""
 
-from collections.abc import Sequence
-
 import streamlit as st
 
 from app.shared import contributions
-from app.shared.page import layout
 from app.shared.page.cell import Cell
 from app.views.tasks.reading import Reading
 from bertlab import BertForQuestionAnswering, Tokenizer
@@ -26,11 +23,7 @@ def attribute(
     return attribute_span(model, tokenizer, batch, start, end, **watch)
 
 
-def show(readings: Sequence[Reading]) -> None:
-    layout.side_by_side(readings, show_contributions)
-
-
-def show_contributions(reading: Reading) -> None:
+def show(reading: Reading) -> None:
     asked = reading.question, reading.passage, *reading.span
     both = contributions.with_control(attribute, reading.loaded, *asked)
     st.html(attribution_strip(both[0].tokens, both[0].values.tolist()))

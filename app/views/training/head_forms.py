@@ -7,7 +7,7 @@ from app.shared.page import layout, state
 from app.shared.page.cell import Cell, Name
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
-from app.views.training.film import film_in, frames_of, model_at, moments_of, show_tiles, text_fields
+from app.views.training.film import film_in, frames_of, model_at, moments_of, show_tiles, text_field
 from bertlab.draw.charts.film import head_tile, strip, target_table
 from bertlab.draw.percent import percent
 from bertlab.explain.attention.maps import AttentionMaps, attention_maps
@@ -24,19 +24,19 @@ PHRASES = {
 
 
 def show(run: TrainingRun, source: str, step: int) -> None:
-    text, pair = text_fields(run)
+    text = text_field(run)
     moments, loaded = moments_of(run), model_at("encoder", run)
-    frames = frames_of(head_film, loaded, moments, text, pair, MOST_TOKENS)
+    frames = frames_of(head_film, loaded, moments, text, None, MOST_TOKENS)
     if frames:
         cell = Cell()
-        film = film_in(cell, source, head_film, text, pair, MOST_TOKENS)
-        control = control_maps(loaded, text, pair, MOST_TOKENS)
+        film = film_in(cell, source, head_film, text, limit=MOST_TOKENS)
+        control = control_maps(loaded, text, MOST_TOKENS)
         show_heads(frames, role_targets(frames, control), loaded.name, cell, film, step)
 
 
-def control_maps(loaded: models.Loaded, text: str, pair: str | None = None, limit: int | None = None) -> AttentionMaps:
+def control_maps(loaded: models.Loaded, text: str, limit: int | None = None) -> AttentionMaps:
     """Return the attention that random weights give the text, cut to `limit` tokens as that of the frames is."""
-    return models.compute(attention_maps, models.control_of(loaded), text, pair, limit)
+    return models.compute(attention_maps, models.control_of(loaded), text, None, limit)
 
 
 def show_heads(
