@@ -190,8 +190,3 @@ def offered(name: str) -> set[str]:
 
 def chosen() -> Texts:
     return of(models.chosen())
-
-
-def prefixed(prefix: str, examples: Examples) -> Examples:
-    """Return the same examples for fields of other names."""
-    return {name: {prefix + field: text for field, text in texts.items()} for name, texts in examples.items()}

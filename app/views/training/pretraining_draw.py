@@ -22,9 +22,9 @@ def show(run: TrainingRun, source: str, step: int | None) -> None:
         "In pretraining chance picks the words: about 15% of the tokens. Of these, 80% become [MASK], 10% a random "
         "token, and 10% stay as they are, so the model must keep a useful vector for *every* word."
     )
-    examples = texts.prefixed("next_", texts.of(run.name).next_sentence)
+    examples = texts.of(run.name).next_sentence
     state.example_pills("Try", examples)
-    text, pair = state.text_fields(examples, "next sentence", "next_")
+    text, pair = state.text_fields(examples, "next sentence")
     left, right = st.columns(2, gap="large")
     rate = left.slider("Share of tokens chosen", 5, 80, 15, step=5, format="%d%%", key="rate", bind="query-params")
     seed = right.slider("Random seed", 0, 99, 0, key="seed", bind="query-params")

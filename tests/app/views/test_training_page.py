@@ -150,7 +150,7 @@ def test_odd_texts(tab, odd, mine):
     assert ("left out" in said(app)) == (odd == "very long")
 
 
-@pytest.mark.parametrize(("tab", "key"), [*((tab, "film_text") for tab in TABS[1:3]), (TABS[3], "next_text")])
+@pytest.mark.parametrize(("tab", "key"), [*((tab, "film_text") for tab in TABS[1:3]), (TABS[3], "text")])
 def test_empty_texts(tab, key, mine):
     app = opened(tab, run=mine, **{key: " \n"})
     assert not app.exception and "text is empty" in said(app)
@@ -170,7 +170,7 @@ def test_the_head_of_a_link(mine):
 
 
 def test_each_token_of_the_draw_has_its_loss(mine):
-    link = dict(run=mine, next_text="my dog is hairy and likes walks", next_pair="he <b>likes</b> *walks*")
+    link = dict(run=mine, text="my dog is hairy and likes walks", pair="he <b>likes</b> *walks*")
     app = opened(TABS[3], **link, rate="60", seed="7")
     assert fine(app) and app.slider(key="seed").value == 7
     table = tables(app)[0]
