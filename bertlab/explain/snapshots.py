@@ -1,10 +1,9 @@
-"""What the snapshots of a training do with one text or a set of texts: how a model learns."""
+"""What the snapshots of a training do with one text: how a model learns."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -12,13 +11,10 @@ from bertlab.errors import InputError
 from bertlab.explain.attention.heads import RESTING, ROLES, head_roles, links
 from bertlab.explain.attention.maps import AttentionMaps, attention_maps
 from bertlab.explain.runs import Moment
-from bertlab.explain.spans import Answer, answer
 from bertlab.explain.text import encode, longest
-from bertlab.explain.vectors import Neighbours, neighbour_accuracy, text_vectors
 from bertlab.explain.words.fill import position_log_probabilities
-from bertlab.model import BertForPreTraining, BertForQuestionAnswering, BertModel
+from bertlab.model import BertForPreTraining, BertModel
 from bertlab.model.base import PretrainedModel
-from bertlab.model.pooling import Pooling
 from bertlab.tokenizer import Tokenizer
 
 MOST_WORDS = 8
@@ -35,28 +31,11 @@ class WordFrame:
 
 
 @dataclass(frozen=True)
-class AnswerFrame:
-    """What is answered after `step` steps."""
-
-    step: int
-    answer: Answer
-
-
-@dataclass(frozen=True)
 class HeadFrame:
     """Where every head attends after `step` steps."""
 
     step: int
     maps: AttentionMaps
-
-
-@dataclass(frozen=True)
-class CloudFrame:
-    """Vectors (N, H) of N texts after the last layer, and how well neighbours there tell the texts' labels."""
-
-    step: int
-    vectors: np.ndarray
-    neighbours: Neighbours | None
 
 
 def picked(moments: Sequence[Moment], most: int) -> tuple[Moment, ...]:
@@ -84,12 +63,6 @@ def followed_words(frames: Sequence[WordFrame]) -> list[int]:
     """Ids of the likeliest token of each frame, that of the last one first, at most eight."""
     firsts = [int(frame.probabilities.argmax()) for frame in reversed(frames)]
     return list(dict.fromkeys(firsts))[:MOST_WORDS]
-
-
-def answer_film(moments: Sequence[Moment], question: str, passage: str) -> Iterator[AnswerFrame]:
-    """What each model answers to a question about a passage. InputError as `answer` raises it."""
-    for moment in moments:
-        yield AnswerFrame(moment.step, answer(*_opened(BertForQuestionAnswering, moment), question, passage))
 
 
 def head_film(
@@ -151,15 +124,6 @@ def gap_targets(frames: Sequence[HeadFrame], control: AttentionMaps) -> Targets:
     dull = ~links(tokens)[gap] | torch.tensor([token.startswith("[") for token in tokens])
     even = torch.full((len(tokens),), 1 / len(tokens))
     return Targets(tokens, shares, control.weights[:, :, gap], even, dull, of_gap=True)
-
-
-def cloud_film(
-    moments: Sequence[Moment], texts: Sequence[str], labels: Sequence[str], pooling: Pooling = "cls"
-) -> Iterator[CloudFrame]:
-    """Vectors of labelled texts by each model; `pooling` as in text_vectors. InputError when a text is empty."""
-    for moment in moments:
-        vectors = text_vectors(*_opened(BertModel, moment), texts, pooling)[-1]  # (L+1, N, H) -> (N, H)
-        yield CloudFrame(moment.step, vectors, neighbour_accuracy(vectors, labels))
 
 
 def _opened(kind: type[Model], moment: Moment) -> tuple[Model, Tokenizer]:

@@ -77,9 +77,7 @@ def _read(elements) -> str:
 
 
 def tables(app: AppTest) -> list[pd.DataFrame]:
-    """The tables of the page, without what the dialog says of the model."""
-    found = [table.value for table in app.main.dataframe]
-    return [table for table in found if list(table) != ["", " "]]
+    return [table.value for table in app.main.dataframe]
 
 
 def cells(app: AppTest) -> list[str]:

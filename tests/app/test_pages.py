@@ -1,7 +1,7 @@
 """Every page without a browser: first screens, links, and everything a reader may get wrong."""
 
 import pytest
-from pages import APP, LONGEST, MARKED, ODD, TINY, boxes, calc_hash, cells, fine, opened, said, tables
+from pages import APP, LONGEST, MARKED, ODD, TINY, boxes, calc_hash, cells, fine, opened, said
 from streamlit.testing.v1 import AppTest
 from torch.nn.modules.module import register_module_forward_pre_hook
 
@@ -122,8 +122,8 @@ def test_empty_text_gets_no_labels(folders):
 def test_labels_of_a_model_of_ones_own(folders):
     app = opened("tasks", folder=folders["classifier"], text="my dog is hairy", pair="he likes walks")
     assert fine(app), said(app)
-    shown = list(tables(app)[0][" "])
-    assert shown == [percent(share) for share in sorted_shares(folders["classifier"])]
+    shown = next(metric.value for metric in app.metric if metric.label == "Its probability")
+    assert shown == percent(sorted_shares(folders["classifier"])[0])
     assert len([caption for caption in app.caption if "Check: the attributions sum to" in caption.value]) == 1
 
 

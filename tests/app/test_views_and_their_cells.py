@@ -55,7 +55,6 @@ VIEWS = {
         "reader",
         dict(question="who?", text=PASSAGE, spans_tab="Starts and ends"),
     ),
-    "shared.knockout_heads answer": ("tasks", "reader", dict(question="who?", text=PASSAGE, spans_tab="Which head?")),
     "shared.contributions answer": (
         "tasks",
         "reader",

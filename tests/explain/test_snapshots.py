@@ -1,28 +1,14 @@
-import numpy as np
 import pytest
 import torch
 
-from bertlab import BertForPreTraining, BertForQuestionAnswering
-from bertlab.draw.charts.base import label_key, styles_of
-from bertlab.draw.charts.film import (
-    accuracy_table,
-    answer_lines,
-    answer_table,
-    cloud_tile,
-    head_tile,
-    strip,
-    target_table,
-    word_lines,
-    word_table,
-)
+from bertlab import BertForPreTraining
+from bertlab.draw.charts.film import head_tile, strip, target_table, word_lines, word_table
 from bertlab.errors import InputError
 from bertlab.explain.attention.maps import attention_maps
 from bertlab.explain.runs import Moment
 from bertlab.explain.snapshots import (
     Targets,
     WordFrame,
-    answer_film,
-    cloud_film,
     followed_words,
     gap_targets,
     head_film,
@@ -30,7 +16,6 @@ from bertlab.explain.snapshots import (
     role_targets,
     word_film,
 )
-from bertlab.explain.spans import answer
 from bertlab.explain.words.fill import fill_mask
 from tests.alike import assert_alike
 
@@ -58,24 +43,6 @@ def test_words_are_those_of_each_model(moments, model, tok, gap):
     table = word_table(frames, followed_words(frames), tok)
     assert len(table) == 3 * table["token"].nunique()
     assert word_lines(table, step=30).to_dict()["layer"]
-
-
-def test_answers_are_those_of_each_model(model, tok, tmp_path):
-    asked = "who came?", "the animal did not cross the street"
-    moments = [Moment(0, str(tmp_path / "first")), Moment(9, str(tmp_path / "last"))]
-    for seed, moment in enumerate(moments):
-        torch.manual_seed(seed)
-        BertForQuestionAnswering(model.config).save_pretrained(moment.source, tok)
-    frames = list(answer_film(moments, *asked))
-    for frame, moment in zip(frames, moments, strict=True):
-        expected = answer(BertForQuestionAnswering.from_pretrained(moment.source), tok, *asked)
-        assert frame.step == moment.step
-        assert_alike(frame.answer.spans, expected.spans)
-    table = answer_table(frames)
-    found = table[table["step"] == 9].set_index("choice")["probability"]
-    assert found["no answer"] == frames[-1].answer.no_answer_probability
-    assert found["the best span"] == max(s.probability for s in frames[-1].answer.spans if s.text)
-    assert answer_lines(table, step=9).to_dict()["layer"]
 
 
 def test_followed_are_the_first_guesses_the_last_one_first():
@@ -147,13 +114,3 @@ def test_first_are_the_heads_that_changed_most():
     order = Targets("abc", shares, shares[0], shares[0, 0, 0], torch.tensor([False, False, True])).by_growth()
     assert order[0] == (1, 2) and order[-1] == (0, 1)
     assert sorted(order) == [(layer, head) for layer in range(2) for head in range(4)]
-
-
-def test_clouds_are_those_of_each_model(moments, tok):
-    texts, labels = ["my dog is hairy", "he likes walks", "the store", "milk"] * 4, ["a", "b", "a", "b"] * 4
-    frames = list(cloud_film(moments, texts, labels))
-    assert [frame.vectors.shape for frame in frames] == [(16, 24)] * 3
-    table = accuracy_table({"[CLS]": frames})
-    assert table["accuracy"].between(0, 1).all()
-    assert cloud_tile(frames[0], np.zeros((16, 2)), labels, texts).to_dict()["mark"]
-    assert "&lt;b&gt;" in label_key(styles_of(["<b>", "a"]))

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -10,7 +9,6 @@ from app.shared.model import gate, models, uploads
 from app.shared.model.bundled import DEFAULT_MODEL, HUB, LEFT_TO_RIGHT, READ, STORYWORLD, origin
 from app.shared.page import layout, state
 from app.shared.page.markdown import plain
-from bertlab.draw.tables import SIZES
 from bertlab.errors import InputError
 from bertlab.io.files import read_bytes
 from bertlab.io.locate import bundled_models
@@ -72,9 +70,7 @@ def say_what_is_lost() -> None:
 
 def choose() -> str:
     """Show the fields for a model. An upload takes precedence over a folder, a folder over a bundled model."""
-    names = offered() or [DEFAULT_MODEL]
-    first = DEFAULT_MODEL if DEFAULT_MODEL in names else names[0]
-    bundled = state.linked_select("Bundled model", names, "model", first)
+    bundled = state.linked_select("Bundled model", offered(), "model", DEFAULT_MODEL)
     switch_world(bundled)
     typed = type_folder().strip() if gate.places() else ""
     with st.expander("or upload one", icon=":material/upload:"):
@@ -101,13 +97,10 @@ def offered() -> list[str]:
 
 def switch_world(bundled: str) -> None:
     """Show a button that leads to the small world, and there one that leads back to real English."""
+    other, label, icon = STORYWORLD, "A small world whose every word we know", ":material/cottage:"
     if origin(bundled) == STORYWORLD:
         other, label, icon = DEFAULT_MODEL, "Back to real English", ":material/menu_book:"
-    else:
-        other, label, icon = STORYWORLD, "A small world whose every word we know", ":material/cottage:"
-    st.button(
-        label, key="world", icon=icon, type="tertiary", help=f"{other}: {READ[other]}", on_click=use, args=[other]
-    )
+    st.button(label, key="world", icon=icon, type="tertiary", on_click=use, args=[other])
 
 
 def use(name: str) -> None:
@@ -129,7 +122,7 @@ def type_folder() -> str:
         with st.expander("or a well-known one", icon=":material/cloud_download:"):
             for name, about in HUB.items():
                 label = f"{name.partition('/')[2]}: {about}"
-                st.button(label, key=f"hub {name}", type="tertiary", help=HUB_HELP, on_click=fetch, args=[name])
+                st.button(label, key=f"hub {name}", type="tertiary", help=HUB_HELP, on_click=use_typed, args=[name])
     return typed
 
 
@@ -138,8 +131,8 @@ def open_typed() -> None:
     gate.permit(st.session_state.folder)
 
 
-def fetch(name: str) -> None:
-    """Choose a model of the hub, as if its id had been typed."""
+def use_typed(name: str) -> None:
+    """Choose a folder or a model of the hub, as if it had been typed."""
     st.session_state.folder = name
     uploads.set_aside()
     open_typed()
@@ -189,25 +182,14 @@ def _facts(folder: str, stamp: str) -> ModelFacts:
 
 
 def show_facts(name: str, place: DeltaGenerator) -> None:
-    """Show in one sentence, in its `place`, what a model is, and here on request all of it."""
+    """Show in one sentence, in its `place`, what a model is, and here on request its card."""
     folder = models.folder_of(name)
     facts = _facts(str(folder), str(models.contents(folder)))
     size = f"{facts.config['num_hidden_layers']} layers of {facts.config['num_attention_heads']} heads"
     read = READ.get(origin(name) or "")
     has_read = f". It has read {read}." if read else ""
     place.caption(f"**{models.readable(name)}**: {size}, {facts.total:,} parameters{has_read}")
-    with st.expander("About this model", icon=":material/info:"):
-        st.dataframe(fact_table(facts), hide_index=True)
-        show_card(folder)
-
-
-def fact_table(facts: ModelFacts) -> pd.DataFrame:
-    rows = [("class", facts.architecture)] + [(label, facts.config[field]) for field, label in SIZES.items()]
-    rows += [(part, count) for part, count in facts.parameters.items()]
-    rows += [("all parameters", facts.total), ("memory", f"{facts.memory['float32'] / 1e6:,.1f} MB")]
-    if facts.tokenizer:
-        rows.append(("case", "lower case" if facts.tokenizer.lowercase else "as written"))
-    return pd.DataFrame([(name, f"{n:,}" if isinstance(n, int) else str(n)) for name, n in rows], columns=["", " "])
+    show_card(folder)
 
 
 def show_card(folder: Path) -> None:
@@ -216,4 +198,5 @@ def show_card(folder: Path) -> None:
         card = read_bytes(folder / "README.md").decode("utf-8", errors="replace")
     except InputError:
         return
-    st.code(card[:CARD_CHARACTERS], language=None, wrap_lines=True, height=320)
+    with st.expander("About this model", icon=":material/info:"):
+        st.code(card[:CARD_CHARACTERS], language=None, wrap_lines=True, height=320)

@@ -187,17 +187,14 @@ def model_for(task: str, base: str | None = None) -> Loaded:
     return loaded
 
 
-def name_model(name: str, compared: bool = True) -> None:
-    """Name a model that this page really shows, in the header.
-
-    `compared`: the model to compare with, if one is chosen, stands beside it.
-    """
+def name_model(name: str) -> None:
+    """Name a model that this page really shows, in the header, with the one to compare with, if that is chosen."""
     if "shown_models" not in st.session_state:  # no bar, as in a fragment
         return
     names, place = st.session_state.shown_models
     names.update({name: f"**{readable(name)}**"})
     versus = st.session_state.get("versus") or NOTHING
-    beside = "" if versus == NOTHING or not compared else f", compared with **{readable(versus)}**"
+    beside = "" if versus == NOTHING else f", compared with **{readable(versus)}**"
     help = None if list(names) == [chosen()] else WHY_ANOTHER
     place.caption(f"Model: {' and '.join(names.values())}{beside}", help=help)
 

@@ -13,7 +13,6 @@ from bertlab import Tokenizer
 from bertlab.evaluation import calibration
 from bertlab.evaluation.calibration import Bin
 from bertlab.explain.text import rare_words
-from bertlab.io.locate import bundled_models
 
 FEW = 0.1  # of the words: every model lacks some names and rare words
 MANY = 0.5  # of the words: no text of its language
@@ -26,18 +25,14 @@ def notice(task: str, loaded: models.Loaded, text: str) -> None:
     if own is None or loaded.random:
         return
     rare, words = rare_words(loaded.tokenizer, text)
-    worlds = [name for name in (DEFAULT_MODEL, STORYWORLD) if name != own and name in bundled_models()]
-    others = {name: rare_words(tokenizer(name), text)[0] for name in worlds}
-    best = min(worlds, key=lambda name: others[name], default=None)
-    if best is not None and rare >= 3 and rare > FEW * words and 2 * others[best] <= rare:
-        why = f"has {words - rare} of these {words} words in its vocabulary: the others are rare or new to it"
-        offer(task, loaded, best, why, words - others[best])
+    other = DEFAULT_MODEL if own == STORYWORLD else STORYWORLD
+    known = words - rare_words(tokenizer(other), text)[0]
+    name = models.readable(loaded.name)
+    why = f":orange[:material/menu_book:] **{name}** has {words - rare} of these {words} words in its vocabulary"
+    if rare >= 3 and rare > FEW * words and 2 * (words - known) <= rare:
+        offer(task, other, f"{why}: the others are rare or new to it.", known)
     elif mostly_unknown(loaded, text):
-        name = models.readable(loaded.name)
-        st.markdown(
-            f":orange[:material/menu_book:] **{name}** has {words - rare} of these {words} words in its vocabulary. It "
-            "answers all the same, but the answer means little."
-        )
+        st.markdown(f"{why}. It answers all the same, but the answer means little.")
     elif text not in texts.offered(loaded.source):
         say_learned(loaded)
 
@@ -61,14 +56,13 @@ def say_learned(loaded: models.Loaded) -> None:
         st.caption(f":material/school: **{models.readable(loaded.name)}** learned from {LEARNED[loaded.source]}.")
 
 
-def offer(task: str, loaded: models.Loaded, best: str, why: str, known: int) -> None:
-    """Say `why` the text does not suit the model, and offer the `best` one, which knows so many of its words."""
+def offer(task: str, other: str, why: str, known: int) -> None:
+    """Say `why` the text does not suit the model, and offer the `other` one, which knows so many of its words."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        text = f"**{models.readable(loaded.name)}** {why}."
-        st.markdown(f":orange[:material/menu_book:] {text}", width="content")
-        if origin(models.chosen()) and specialist(task, best) in bundled_models():
-            help = f"It has read {READ[best]}, and has {known} of these words."
-            st.button(f"Use {best}", key=f"fit_{task}", help=help, on_click=model_bar.use, args=(best,))
+        st.markdown(why, width="content")
+        if origin(models.chosen()) and specialist(task, other):
+            help = f"It has read {READ[other]}, and has {known} of these words."
+            st.button(f"Use {other}", key=f"fit_{task}", help=help, on_click=model_bar.use, args=(other,))
 
 
 @st.cache_resource(show_spinner=False)

@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-import streamlit as st
-
 from app.shared.model import models
 from app.shared.model.bundled import DEFAULT_MODEL, STORYWORLD, origin
 from app.shared.page.state import Examples
@@ -54,29 +52,12 @@ RUTH_HILL = (
 )
 
 
-@st.cache_data(show_spinner=False)
-def storyworld_questions() -> Examples:
-    """Return a question on the default passage, and a few held-out ones; the first of these has no answer."""
-    from bertlab.corpora.storyworld import questions
-
-    chosen: dict[str, tuple[str, str]] = {}
-    for example in questions(seed=0, count=60, split="test"):
-        kind = "none" if example.is_impossible else example.kind
-        chosen.setdefault(kind, (example.question, example.context))
-    held_out = [chosen.pop("none", None), *chosen.values()][:5]
-    return passages([("What did Rex eat?", RUTH_HILL), *(texts for texts in held_out if texts)])
-
-
 TOWN = family(
     play={
         "too tired, too wide": (TIRED, TIRED.replace("tired", "wide")),
         "his knee, her knee": (
             "When [MASK] hurt his knee, the nurse helped.",
             "When [MASK] hurt her knee, the nurse helped.",
-        ),
-        "too bulky, too small": (
-            "The trophy didn't go into the van because the [MASK] was too bulky.",
-            "The trophy didn't go into the van because the [MASK] was too small.",
         ),
         "a clue on the left": ("my dog is [MASK].", "penguins are flightless [MASK]."),
     },
@@ -102,7 +83,14 @@ TOWN = family(
         "two names": "Ruth Hill bought Lucky a cake in Ashford.",
         "names or words?": "Rose gave the rose to May in may. The baker thanked Jack Baker.",
     },
-    questions=storyworld_questions,
+    questions=lambda: passages(
+        [
+            ("What did Rex eat?", RUTH_HILL),
+            ("What did Ruth buy?", RUTH_HILL),
+            ("Where did Rex eat bread?", RUTH_HILL),
+            ("Who sold the kite?", RUTH_HILL),  # the passage does not say
+        ]
+    ),
     meaning=(OPINIONS, TOPICS),
     data=(OPINIONS, NAMES, QUESTIONS),
 )
@@ -202,8 +190,3 @@ def offered(name: str) -> set[str]:
 
 def chosen() -> Texts:
     return of(models.chosen())
-
-
-def prefixed(prefix: str, examples: Examples) -> Examples:
-    """Return the same examples for fields of other names."""
-    return {name: {prefix + field: text for field, text in texts.items()} for name, texts in examples.items()}

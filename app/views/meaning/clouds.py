@@ -14,9 +14,8 @@ from app.shared.page.cell import Cell, Name
 from app.shared.page.markdown import plain
 from app.views.meaning.texts import TextSet
 from bertlab import Tokenizer
-from bertlab.draw.charts.projection import projection_scatter, projection_table
 from bertlab.draw.percent import percent
-from bertlab.explain.vectors import LayerMeasures, Method, layer_measures, nearest, project, text_vectors, vector_rows
+from bertlab.explain.vectors import LayerMeasures, Method, layer_measures, nearest, text_vectors, vector_rows
 from bertlab.io.locate import bundled_models
 from bertlab.model.base import PretrainedModel
 from bertlab.model.pooling import Pooling
@@ -78,17 +77,16 @@ def choose(loaded: models.Loaded) -> Choices:
     """Show the fields for the choices that all parts of the page share."""
     learned = [one for one in (loaded, models.beside("encoder")) if one and not one.random]
     own = next(filter(None, (own_pooling(Path(one.folder)) for one in learned)), None)  # of a sentence encoder
-    left, right = st.columns([2, 1], gap="medium", vertical_alignment="bottom")
     last = loaded.model.config.num_hidden_layers
-    layer = left.slider("Layer (0: embeddings)", 0, last, last, key=f"meaning_layer{last}", bind="query-params")
-    with right.popover("Vector and projection", icon=":material/tune:"):
-        pooling = choose_pooling(st, own)
+    layer = st.slider("Layer (0: embeddings)", 0, last, last, key=f"meaning_layer{last}", bind="query-params")
+    with st.popover("Vector and projection", icon=":material/tune:"):
+        pooling = choose_pooling(own)
         names = METHODS.__getitem__
         method = state.one_of("2-D projection", METHODS, "meaning_method", format_func=names, help=METHOD_HELP)
     return Choices(pooling, method, layer)
 
 
-def choose_pooling(place, own: OwnPooling | None) -> Pooling | OwnPooling:
+def choose_pooling(own: OwnPooling | None) -> Pooling | OwnPooling:
     """Ask for the vector of a text. A sentence encoder opens with its own."""
     names: dict[str, str] = ({OWN: "as trained"} if own else {}) | dict(POOLINGS)
     help = HELP
@@ -96,7 +94,7 @@ def choose_pooling(place, own: OwnPooling | None) -> Pooling | OwnPooling:
         length = ", scaled to length 1" if own.unit else ""
         help += f" As the encoder was trained: {POOLINGS[own.kind]}, [CLS] and [SEP] included{length}."
     key = f"meaning_{'own_' if own else ''}vector"
-    chosen = state.one_of("Vector of a text", names, key, place, format_func=names.__getitem__, help=help)
+    chosen = state.one_of("Vector of a text", names, key, format_func=names.__getitem__, help=help)
     return own if own and chosen == OWN else chosen
 
 
@@ -124,18 +122,9 @@ def clouds(loaded: models.Loaded, texts: TextSet, choices: Choices) -> list[Clou
 
 
 def cloud_of(loaded: models.Loaded, texts: TextSet, choices: Choices) -> Cloud:
-    """Return the vectors in one model. A long computation shows a bar and the points so far, and can be stopped."""
-
-    def draw(rows: list[np.ndarray]) -> None:
-        if len(rows) < 3:  # two points always lie on a line
-            return
-        begun = Cloud(loaded, texts.first(len(rows)), choices, np.stack(rows, axis=1))  # n x (L+1, H) -> (L+1, n, H)
-        table = projection_table(project(begun.here).points, begun.texts.labels, begun.texts.texts)
-        chart = projection_scatter(table, None, loaded.name, f"layer {begun.layer}")
-        layout.show_chart(chart, f"The first {len(rows)} texts as points, in {begun.title}")
-
+    """Return the vectors in one model. A long computation shows a bar and can be stopped."""
     asked = choices.pooling, loaded.limit
-    rows = progress.rows(vector_rows, loaded, texts.texts, *asked, total=len(texts.texts), draw=draw)
+    rows = progress.rows(vector_rows, loaded, texts.texts, *asked, total=len(texts.texts))
     if len(rows) < 2:
         raise layout.Stopped
     if len(rows) < len(texts.texts):

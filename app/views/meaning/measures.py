@@ -1,8 +1,7 @@
-"""What a 2-D projection cannot show, in all dimensions: how often neighbours name the label, and anisotropy."""
+"""What a 2-D projection cannot show: how often neighbours name the label, in all dimensions."""
 
 from collections.abc import Sequence
 
-import altair as alt
 import streamlit as st
 
 from app.shared.model import models
@@ -16,34 +15,27 @@ from bertlab.draw.percent import percent
 from bertlab.explain.vectors import LayerMeasures, Neighbours, layer_measures
 
 FEW_TEXTS = 40  # with fewer, a single text changes the verdict
-MEANINGS = {
-    "accuracy": "Dashed: always guessing the commonest label.",
-    "anisotropy": "The mean cosine similarity of two texts. Near 1, all vectors point the same way, whatever the texts "
-    "say.",
-}
-
 WHY_NOT = (
     " Pretraining never asks this vector for the label: it asks for hidden words, and some models for the next "
     "sentence too. Fine-tuning, or the pooling that a sentence encoder was trained with, can change that."
 )
 
 GUESSING = "always guessing one label"
-Measured = Sequence[Sequence[LayerMeasures]]  # by model, then by layer
 
 
 def show(clouds: Sequence[Cloud]) -> None:
     measured = [measures(cloud) for cloud in clouds]
-    show_verdict(clouds, measured)
-    show_layers(clouds, measured)
-
-
-def show_verdict(clouds: Sequence[Cloud], measured: Measured) -> None:
-    """Say at the drawn layer how often neighbours name the label, beside both controls."""
-    found = by_neighbours(measured)
-    if any(len(layers) < len(all_layers) for layers, all_layers in zip(found, measured, strict=True)):
+    found = [[layer.neighbours for layer in layers if layer.neighbours] for layers in measured]
+    if not all(found):
         text = "Give at least two labels with four texts each to see whether they lie apart."
         st.info(text, icon=":material/label:")
         return
+    show_verdict(clouds, found)
+    show_layers(clouds, measured, found[0][0].chance)
+
+
+def show_verdict(clouds: Sequence[Cloud], found: Sequence[Sequence[Neighbours]]) -> None:
+    """Say at the drawn layer how often neighbours name the label, beside both controls."""
     st.subheader("Do texts with one label lie together?", anchor=False)
     here = [(cloud, layers[cloud.layer]) for cloud, layers in zip(clouds, found, strict=True)]
     rows = [(cloud.loaded.name, one.accuracy) for cloud, one in here] + [(GUESSING, here[0][1].chance)]
@@ -54,10 +46,6 @@ def show_verdict(clouds: Sequence[Cloud], measured: Measured) -> None:
     if clouds[-1].loaded.random and clouds[1:]:
         st.markdown(against_controls(clouds, found))
     caution(clouds, found)
-
-
-def by_neighbours(measured: Measured) -> list[list[Neighbours]]:
-    return [[layer.neighbours for layer in layers if layer.neighbours] for layers in measured]
 
 
 def against_controls(clouds: Sequence[Cloud], found: Sequence[Sequence[Neighbours]]) -> str:
@@ -90,26 +78,14 @@ def caution(clouds: Sequence[Cloud], found: Sequence[Sequence[Neighbours]]) -> N
         )
 
 
-def show_layers(clouds: Sequence[Cloud], measured: Measured) -> None:
-    """Draw each measure at each layer, a line for each model."""
+def show_layers(clouds: Sequence[Cloud], measured: Sequence[Sequence[LayerMeasures]], chance: float) -> None:
+    """Draw how often neighbours name the label at each layer, a line for each model."""
     named = {cloud.loaded.name: layers for cloud, layers in zip(clouds, measured, strict=True)}
-    table = measure_table(named)
-    chance = guess.chance if (guess := measured[0][0].neighbours) else None
-    charts = {
-        name: layer_lines(table, name, clouds[0].layer, chance if name == "accuracy" else None)
-        for name in MEANINGS
-        if table[name].notna().all()
-    }
-    for name, chart in layout.in_columns(charts.items()):
-        layout.show_chart(chart, f"{name} by layer: {', '.join(named)}")
-        st.caption(MEANINGS[name])
-    exports("embeddings-by-layer", table, code_of(clouds, list(charts), chance), alt.hconcat(*charts.values()))
-
-
-def code_of(clouds: Sequence[Cloud], measured: Sequence[str], chance: float | None) -> str:
+    table, layer = measure_table(named), clouds[0].layer
+    chart = layer_lines(table, "accuracy", layer, chance)
+    layout.show_chart(chart, f"How often neighbours name the label, by layer: {', '.join(named)}")
+    st.caption("Dashed: always guessing the commonest label.")
     cell, vectors = begun(clouds, yours=False)
     layers = [Name(f"list({cell.call(layer_measures, each, Name('labels'))})") for each in vectors]
-    named = {cloud.loaded.name: each for cloud, each in zip(clouds, layers, strict=True)}
-    table, layer = cell.let("table", cell.call(measure_table, named)), clouds[0].layer
-    chances = {name: chance if name == "accuracy" else None for name in measured}
-    return cell.beside(cell.call(layer_lines, table, name, layer, each) for name, each in chances.items())
+    made = cell.call(measure_table, dict(zip(named, layers, strict=True)))
+    exports("embeddings-by-layer", table, cell.picture(layer_lines, made, "accuracy", layer, chance), chart)

@@ -1,4 +1,4 @@
-"""One text, clicked or chosen, with its nearest texts, and what those nearest to the visitor's own sentences say."""
+"""One text, clicked, chosen or written by the visitor, with its nearest texts and the label that they vote for."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,11 +11,11 @@ from app.shared.page.cell import Name
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
 from app.views.meaning.clouds import Cloud, begun
-from app.views.meaning.texts import TextSet
+from app.views.meaning.texts import NO_LABEL, TextSet
 from bertlab.explain.vectors import nearest
 
 NEAREST = 5  # texts to show, as many as vote
-LETTERS = 240  # of a text in the list; the table has all
+LETTERS = 100  # of a text in the list; the table has all
 
 
 def pick_key(texts: TextSet) -> str:
@@ -57,9 +57,7 @@ def show(clouds: Sequence[Cloud]) -> None:
     st.markdown(f"> **{plain(label)}**: {plain(text)}")
     for cloud in layout.in_columns(clouds):
         show_nearest(cloud, index)
-    st.caption(
-        "Nearest in all dimensions, each scaled to the same variance. The 2-D projections show this only in part."
-    )
+    st.caption("Nearest in all dimensions, each scaled to the same variance.")
     exports("nearest-texts", pd.concat([nearest_table(cloud, index) for cloud in clouds]), code_of(clouds, index))
 
 
@@ -77,16 +75,15 @@ def code_of(clouds: Sequence[Cloud], index: int) -> str:
 def short(text: str) -> str:
     """Return the text on one line, cut if it is very long."""
     text = " ".join(text.split())
-    return text if len(text) <= LETTERS else f"{text[:LETTERS]} …"
+    return text if len(text) <= LETTERS else f"{text[:LETTERS].rpartition(' ')[0] or text[:LETTERS]} …"
 
 
 def show_nearest(cloud: Cloud, index: int) -> None:
     found = nearest_table(cloud, index)
+    label, count = Counter(found["label"]).most_common(1)[0]
+    vote = "" if label == NO_LABEL else f": {count} of the {len(found)} nearest are **{plain(label)}**"
+    st.markdown(f"**{plain(cloud.title)}**{vote}")
     rows = found[["rank", "label", "text"]].itertuples(index=False)
-    st.markdown(f"**{plain(cloud.title)}**")
-    if index < len(cloud.texts.texts):
-        same = int((found["label"] == cloud.texts.all_labels[index]).sum())
-        st.caption(f"{same} of the {len(found)} nearest share its label.")
     st.markdown("\n".join(f"{rank}. **{plain(label)}**: {plain(short(text))}" for rank, label, text in rows))
 
 
@@ -98,19 +95,3 @@ def nearest_table(cloud: Cloud, index: int) -> pd.DataFrame:
         for rank, (i, distance) in enumerate(cloud.nearest(index, NEAREST), 1)
     ]
     return pd.DataFrame(rows, columns=["model", "layer", "rank", "distance", "label", "text"])
-
-
-def show_yours(clouds: Sequence[Cloud]) -> None:
-    """Show for each of the visitor's own sentences the label that its nearest texts vote for, in each model."""
-    texts = clouds[0].texts
-    if not texts.yours:
-        return
-    indices = range(len(texts.texts), len(texts.all_texts))
-    votes = {cloud.title: [vote(cloud, index) for index in indices] for cloud in clouds}
-    st.dataframe(pd.DataFrame({"your sentence: vote of its five nearest texts": texts.yours, **votes}), hide_index=True)
-
-
-def vote(cloud: Cloud, index: int) -> str:
-    labels = [cloud.texts.labels[i] for i, _ in cloud.nearest(index, NEAREST)]
-    label, count = Counter(labels).most_common(1)[0]
-    return f"{label} ({count} of {len(labels)})"

@@ -8,17 +8,18 @@ from app.views.meaning import clouds, measures, nearest_texts, projection, texts
 
 
 def show() -> None:
-    chosen = texts.choose()
+    left, right = st.columns(2, gap="large", vertical_alignment="bottom")
+    chosen = texts.choose(left)
     if st.session_state.get("meaning_file"):
         state.unlinked("file")
     if chosen is None:
         return
     loaded = models.model_for("encoder")
-    choices = clouds.choose(loaded)
+    with right.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        choices = clouds.choose(loaded)
     clouds.notices(loaded, chosen, choices.pooling)
     shown = clouds.clouds(loaded, chosen, choices)
     with layout.box():
-        nearest_texts.show_yours(shown)
         projection.show(shown)
     with layout.box():
         nearest_texts.show(shown)

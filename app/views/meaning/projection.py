@@ -88,7 +88,7 @@ def show_panel(cloud: Cloud, chart: alt.LayerChart) -> None:
 
 def caption(cloud: Cloud) -> None:
     """Say how to read the pictures, and what they cannot show."""
-    text = "Each point is a text. Point at it to read it; click it to see its nearest texts below."
+    text = "Each point is a text: point at it to read it."
     if cloud.choices.method == "pca":
         text += " The axes say which share of the variance they keep; the picture does not show the rest."
     else:

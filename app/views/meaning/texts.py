@@ -1,12 +1,14 @@
 """Which texts are shown: a bundled set, the visitor's own lines or file, and sentences added to any of them."""
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from app.shared.model import models
 from app.shared.page import state
@@ -33,8 +35,14 @@ LEADS = {
     TOPICS: "Two sentences each on one of six topics. The words alone give the topic away, and random weights keep the "
     "words: training has little to add here. *Opinions* show what it can add.",
 }
-READERS = {SUBJECTS: reviews_by_subject, REVIEWS: film_reviews}
-MAKERS = {OPINIONS: storyworld.sentiment, TOPICS: storyworld.labelled_sentences}
+BUNDLED_TEXTS, MOST_TEXTS, MOST_YOURS = 240, 500, 20
+WRITTEN = dict(seed=0, count=BUNDLED_TEXTS, split="test")
+SETS: dict[str, tuple[Callable[..., Iterable], dict]] = {
+    SUBJECTS: (reviews_by_subject, {}),
+    REVIEWS: (film_reviews, {}),
+    OPINIONS: (storyworld.sentiment, WRITTEN),
+    TOPICS: (storyworld.labelled_sentences, WRITTEN),
+}
 OWN_DEFAULT = """animals | my dog is hairy.
 animals | penguins are flightless birds.
 animals | the cat sleeps on the sofa.
@@ -43,9 +51,8 @@ weather | it rained all day.
 weather | the sun is out this morning.
 weather | a cold wind blows from the sea.
 weather | the snow lies deep."""
-BUNDLED_TEXTS, MOST_TEXTS, MOST_YOURS = 240, 500, 20
 MOST_MEGABYTES = 5
-NO_LABEL = "no label"
+NO_LABEL, BETWEEN = "no label", re.compile(r"\s*\t\s*|\s+\|\s+")  # a label and its text
 FILE_TYPES = ["csv", "tsv", "jsonl", "txt"]
 
 
@@ -80,10 +87,10 @@ class TextSet:
         return cell
 
 
-def choose() -> TextSet | None:
-    """Show the fields for the texts. Returns None while the file is missing."""
+def choose(place: DeltaGenerator) -> TextSet | None:
+    """Show the sets of texts in their `place`, and the fields for texts. Returns None while the file is missing."""
     names = [*chosen().meaning, OWN, FILE]
-    source = state.one_of("Which texts", names, "meaning_set")
+    source = state.one_of("Which texts", names, "meaning_set", place)
     found = {FILE: uploaded_texts, OWN: own_texts}.get(source, partial(bundled_texts, source))()
     if found is None:
         return None
@@ -93,11 +100,15 @@ def choose() -> TextSet | None:
 
 def bundled_texts(source: str) -> tuple[Sequence[str], Sequence[str], Cell]:
     st.caption(LEADS[source])
-    cell = Cell()
-    if source in READERS:
-        return *_columns(READERS[source]()), in_columns(cell, cell.call(READERS[source]))
-    made = cell.call(MAKERS[source], seed=0, count=BUNDLED_TEXTS, split="test")
-    return *_storyworld(MAKERS[source].__name__), in_columns(cell, made)
+    (make, options), examples, cell = SETS[source], written(source), Cell()
+    code = in_columns(cell, cell.call(make, **options))
+    return [e.text for e in examples], [e.label for e in examples], code
+
+
+@st.cache_data(show_spinner=False)
+def written(source: str) -> list:
+    make, options = SETS[source]
+    return list(make(**options))
 
 
 def in_columns(cell: Cell, examples: Name, label: str = "e.label") -> Cell:
@@ -106,17 +117,6 @@ def in_columns(cell: Cell, examples: Name, label: str = "e.label") -> Cell:
     cell.let("texts", Name("[e.text for e in examples]"))
     cell.let("labels", Name(f"[{label} for e in examples]"))
     return cell
-
-
-@st.cache_data(show_spinner=False)
-def _storyworld(name: str) -> tuple[list[str], list[str]]:
-    return _columns(getattr(storyworld, name)(seed=0, count=BUNDLED_TEXTS, split="test"))
-
-
-def _columns(examples: Iterable) -> tuple[list[str], list[str]]:
-    """Return texts and labels."""
-    texts, labels = zip(*((e.text, e.label) for e in examples), strict=True)
-    return list(texts), list(labels)
 
 
 def own_texts() -> tuple[Sequence[str], Sequence[str], Cell]:
@@ -130,14 +130,8 @@ def own_texts() -> tuple[Sequence[str], Sequence[str], Cell]:
 
 def labelled_lines(text: str) -> tuple[list[str], list[str]]:
     """Return texts and labels of lines `text`, `label<TAB>text` or `label | text`; blank lines are skipped."""
-    texts, labels = [], []
-    for line in filter(str.strip, text.splitlines()):
-        label, mark, rest = line.partition("\t")
-        if not mark:
-            label, mark, rest = line.partition(" | ")
-        texts.append(rest.strip() if mark and rest.strip() else line.strip())
-        labels.append(label.strip() if mark and rest.strip() else NO_LABEL)
-    return texts, labels
+    rows = [BETWEEN.split(line.strip(), maxsplit=1) for line in text.splitlines() if line.strip()]
+    return [row[-1] for row in rows], [row[0] if row[1:] else NO_LABEL for row in rows]
 
 
 def bounded(texts: Sequence[str], kind: str) -> Sequence[str]:

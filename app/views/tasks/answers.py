@@ -3,17 +3,15 @@
 import streamlit as st
 
 from app.shared.model import models
-from app.shared.page import layout
-from app.shared.page.markdown import plain
+from app.shared.page import layout, state
 from app.shared.text import fit, texts
-from app.views.tasks import fields, reading, the_answer, which_head, why_this_answer
+from app.views.tasks import fields, the_answer, why_this_answer
 from app.views.tasks.reading import Reading
 
 VIEWS = {
     "The answer": the_answer.show,
     "Starts and ends": the_answer.show_starts_and_ends,
     "Why this answer?": why_this_answer.show,
-    "Which head?": which_head.show,
 }
 
 
@@ -22,20 +20,20 @@ def show() -> None:
         "The model marks a span of your passage as the answer, or says “no answer”. It can only copy, and it is often "
         "wrong."
     )
-    question, passage = reading.fields(models.chosen())
     examples = texts.chosen().questions()
+    first = state.first_texts(examples, "passage")
+    state.example_pills("Try a question", examples, wrap=True)
+    question = state.linked_text(st.text_input, "Your question", "question", first["question"])
+    passage = state.linked_text(st.text_area, "Your passage", "text", first["text"], height=110)
     if fields.lacks_second(examples, passage, question):
         fields.offer_example("Your passage needs a question of its own: write one above.", examples)
         return
     loaded, beside = models.model_for("answer"), models.beside("answer")
     readings = [Reading(loaded, question, passage)]
-    if beside and beside.stamp == loaded.stamp:
-        text = f"**{plain(loaded.name)}** answers in both cases, so there is no comparison."
-        st.info(text, icon=":material/info:")
-    elif beside:
+    if beside and beside.stamp != loaded.stamp:
         readings.append(Reading(beside, question, passage, "-beside"))
     found = readings[0].found
     layout.notices(loaded.name, found.dropped, found.unknown, len(found.tokens))
     fit.notice("answer", loaded, passage)
     with layout.open_tab("spans", VIEWS) as name:
-        VIEWS[name](readings)
+        layout.side_by_side(readings, VIEWS[name])

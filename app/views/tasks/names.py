@@ -63,9 +63,7 @@ def show_one(
     ends = (*labelled.positions[1:], len(both[0].tokens))
     values = [float(both[0].values[start:stop].sum()) for start, stop in zip(labelled.positions, ends, strict=True)]
     fields.show_coloured(labelled.text, labelled.spans, values)
-    labels = dict(zip(labelled.positions, labelled.prediction.labels, strict=True))
-    code, column = contributions.code_of(attribute_word, loaded, *asked), lambda table: table["position"].map(labels)
-    contributions.show(name, both, label, contributions.LABEL, code, label=column)
+    contributions.show(name, both, label, contributions.LABEL, contributions.code_of(attribute_word, loaded, *asked))
     return word
 
 

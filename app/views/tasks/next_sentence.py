@@ -43,9 +43,8 @@ def show_verdicts(judges: dict[str, models.Loaded], text: str, pair: str) -> Non
     spoken = "; ".join(f"{name} {given}, with the texts swapped {swapped}" for name, (given, swapped) in shares.items())
     layout.show_chart(bars, f"Probability that the second text follows: {spoken}")
     st.caption(
-        "50% means undecided. Random weights, the control, have learned nothing about it. Texts that follow each "
-        "other also share their subject, and that alone may decide (Lan et al. 2020). The orange bar, with the texts "
-        "swapped, shows whether their order matters at all."
+        "50% means undecided. Texts that follow each other also share their subject, and that alone may decide "
+        "(Lan et al. 2020). The orange bar, with the texts swapped, shows whether their order matters at all."
     )
     cell = Cell()
     code = cell.picture(verdict_bars, cell.each(both_orders, asked))

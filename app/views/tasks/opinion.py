@@ -1,6 +1,5 @@
 """The class of a text or pair: how sure the model is, how often it is right then, and what contributes to it."""
 
-import pandas as pd
 import streamlit as st
 
 from app.shared import contributions
@@ -22,13 +21,12 @@ CLASSES = 8  # only the model's maker wants to see more
 
 def show(task: str) -> None:
     """Show what models for `task`, one of texts or of pairs, make of the visitor's text."""
-    if task == "pairs":
-        text, pair, other = fields.texts(texts.PAIRS, task, pairs=True)
-        if fields.lacks_second(texts.PAIRS, text, pair):
-            fields.offer_example("Your text needs a second one: write it beside the first.", texts.PAIRS)
-            return
-    else:
-        text, pair, other = fields.texts(texts.chosen().opinions, task, pairs=origin(models.chosen()) is None)
+    pairs = task == "pairs"
+    examples = texts.PAIRS if pairs else texts.chosen().opinions
+    text, pair, other = fields.texts(examples, task, pairs or origin(models.chosen()) is None)
+    if pairs and fields.lacks_second(examples, text, pair):
+        fields.offer_example("Your text needs a second one: write it beside the first.", examples)
+        return
     for loaded, ending in fields.models_for(task):
         labelled = models.compute(label_text, loaded, text, pair, loaded.limit)
         encoded = labelled.encoded
@@ -77,8 +75,8 @@ def show_label(loaded: models.Loaded, labelled: LabelledText, key: str, text: st
         return
     ranked, measured = verdict(loaded, prediction, text)
     confidence.show("Likeliest class", ranked, confidence.LABEL, measured, loaded.name, key)
-    if len(ranked) > 2 or measured is None:
-        layout.show_shares(pd.DataFrame(ranked[:CLASSES], columns=["class", "probability"]), "probability")
+    if len(ranked) > 2:
+        st.caption("Then " + ", ".join(f"**{plain(name)}** ({percent(p)})" for name, p in ranked[1:CLASSES]))
 
 
 def verdict(loaded: models.Loaded, prediction: TextPrediction, text: str) -> tuple[confidence.Ranked, Bin | None]:

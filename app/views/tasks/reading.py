@@ -1,39 +1,16 @@
-"""A question about a passage: the fields for both, and the windows in which a model reads them."""
+"""A question about a passage, and the windows in which a model reads them."""
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import cast
 
-import streamlit as st
-
 from app.shared.model import models
-from app.shared.page import layout, progress, state
+from app.shared.page import layout, progress
 from app.shared.page.cell import Cell, Name
-from app.shared.text import texts
 from bertlab import BertForQuestionAnswering
-from bertlab.explain.attention.knockout import Head, windows_without
 from bertlab.explain.spans import Answer, answer, answer_from, count_windows, read_passage
-from bertlab.tasks.span_decoding import Window
 
 DRAWN = 48  # tokens that fit into a readable square
-SHADES = (  # how to read a shaded passage
-    "Blue from the left: the answer may start with this word. Orange from the right: it may end with it. The answer is "
-    "underlined. Point at a word to see its probabilities."
-)
-
-
-def fields(model: str, prefix: str = "") -> tuple[str, str]:
-    """Show the fields for question and passage, with examples that suit the model; `prefix` keeps the keys of two views
-    apart."""
-    examples = texts.prefixed(prefix, texts.of(model).questions())
-    first = state.first_texts(examples, "passage")
-    state.example_pills("Try a question", examples, wrap=True)
-    question, passage = f"{prefix}question", f"{prefix}text"
-    return (
-        state.linked_text(st.text_input, "Your question", question, first[question]),
-        state.linked_text(st.text_area, "Your passage", passage, first[passage], height=110),
-    )
 
 
 @dataclass(frozen=True)
@@ -46,44 +23,21 @@ class Reading:
     key: str = ""
 
     @cached_property
-    def windows(self) -> list[Window]:
-        """All windows of the passage, each read once."""
-        return self._read(read_passage)
-
-    @cached_property
     def found(self) -> Answer:
-        """The answer, with the arrays of the window that has the best span."""
-        return self._answer(self.windows)
-
-    def window(self, number: int) -> Answer:
-        """Return the answer with the arrays of that window."""
-        return self._answer(self.windows, number)
-
-    def without(self, off: tuple[Head, ...]) -> Answer:
-        """Return the answer with these heads switched off."""
-        return self._answer(self._read(windows_without, off)) if off else self.found
-
-    def _read(self, function: Callable[..., Iterator[Window]], *arguments) -> list[Window]:
-        """Read all windows: only then there is an answer. Raises Stopped if the visitor presses Stop."""
-        total = models.compute(count_windows, self.loaded, self.question, self.passage)
-        found = progress.rows(function, self.loaded, self.question, self.passage, *arguments, total=total)
-        if len(found) < total:
+        """The answer, with the arrays of the window that has the best span. All windows are read: only then there is
+        an answer. Raises Stopped if the visitor presses Stop."""
+        asked = self.loaded, self.question, self.passage
+        total = models.compute(count_windows, *asked)
+        windows = progress.rows(read_passage, *asked, total=total)
+        if len(windows) < total:
             raise layout.Stopped
-        return found
-
-    def _answer(self, windows: list[Window], number: int | None = None) -> Answer:
         model = cast(BertForQuestionAnswering, self.loaded.model)
-        return answer_from(model, self.loaded.tokenizer, self.passage, windows, window=number)
+        return answer_from(model, self.loaded.tokenizer, self.passage, windows)
 
     def cell(self) -> tuple[Cell, Name]:
         """Return a cell that answers the question, and its name for the answer."""
         cell = Cell()
         return cell, cell.made("found", answer, self.loaded, self.question, self.passage)
-
-    @property
-    def control(self) -> "Reading":
-        """The same for random weights."""
-        return Reading(models.control_of(self.loaded), self.question, self.passage)
 
     @property
     def span(self) -> tuple[int, int, int]:

@@ -63,11 +63,11 @@ def settled(outputs: Sequence) -> int:
     return next(i for i in range(len(outputs)) if set(outputs[i:]) == {outputs[-1]})
 
 
-def text_fields(run: TrainingRun) -> tuple[str, str | None]:
-    """Show the fields for a text, with examples that suit what the run has learned from."""
+def text_field(run: TrainingRun) -> str:
+    """Show the field for a text, with examples that suit what the run has learned from."""
     examples = {
-        name.partition(",")[0]: {"film_text": versions["text"], "film_pair": ""}
-        for name, versions in texts.of(run.name).play.items()
+        name.partition(",")[0]: {"film_text": versions["text"]} for name, versions in texts.of(run.name).play.items()
     }
     state.example_pills("Try", examples)
-    return state.text_fields(examples, "gap", "film_")
+    first = state.first_texts(examples, "gap")["film_text"]
+    return state.linked_text(st.text_area, "Your text", "film_text", first, height=68)

@@ -6,7 +6,7 @@ from app.shared.page import layout, state
 from app.shared.page.cell import Cell
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
-from app.views.training.film import film_in, frames_of, model_at, moments_of, settled, text_fields
+from app.views.training.film import film_in, frames_of, model_at, moments_of, settled, text_field
 from bertlab.draw.charts.film import word_lines, word_table
 from bertlab.draw.percent import percent
 from bertlab.errors import InputError
@@ -18,17 +18,17 @@ LINES = "Each word that was the first guess of some snapshot has a line"
 
 
 def show(run: TrainingRun, source: str, step: int) -> None:
-    text, pair = text_fields(run)
+    text = text_field(run)
     moments, loaded = moments_of(run), model_at("fill", run)
-    encoded = encode(loaded.tokenizer, text, pair, loaded.model.config.max_position_embeddings)
+    encoded = encode(loaded.tokenizer, text, None, loaded.model.config.max_position_embeddings)
     layout.notices(loaded.name, encoded.dropped, encoded.unknown, len(encoded.tokens))
     gap = choose_gap(encoded)
-    frames = frames_of(word_film, loaded, moments, text, pair, gap)
+    frames = frames_of(word_film, loaded, moments, text, None, gap)
     if not frames:
         return
     table = word_table(frames, followed_words(frames), loaded.tokenizer)
     cell = Cell()
-    film = film_in(cell, source, word_film, text, pair, gap)
+    film = film_in(cell, source, word_film, text, gap=gap)
     drawn = cell.call(word_table, film, cell.call(followed_words, film), cell.open(loaded)[1])
     ids = [int(frame.probabilities.argmax()) for frame in frames]
     share = float(frames[-1].probabilities[ids[-1]])

@@ -7,7 +7,7 @@ from app.shared.page import layout, state
 from app.shared.page.cell import Cell, Name
 from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
-from app.views.training.film import film_in, frames_of, model_at, moments_of, show_tiles, text_fields
+from app.views.training.film import film_in, frames_of, model_at, moments_of, show_tiles, text_field
 from bertlab.draw.charts.film import head_tile, strip, target_table
 from bertlab.draw.percent import percent
 from bertlab.explain.attention.maps import AttentionMaps, attention_maps
@@ -24,19 +24,19 @@ PHRASES = {
 
 
 def show(run: TrainingRun, source: str, step: int) -> None:
-    text, pair = text_fields(run)
+    text = text_field(run)
     moments, loaded = moments_of(run), model_at("encoder", run)
-    frames = frames_of(head_film, loaded, moments, text, pair, MOST_TOKENS)
+    frames = frames_of(head_film, loaded, moments, text, None, MOST_TOKENS)
     if frames:
         cell = Cell()
-        film = film_in(cell, source, head_film, text, pair, MOST_TOKENS)
-        control = control_maps(loaded, text, pair, MOST_TOKENS)
+        film = film_in(cell, source, head_film, text, limit=MOST_TOKENS)
+        control = control_maps(loaded, text, MOST_TOKENS)
         show_heads(frames, role_targets(frames, control), loaded.name, cell, film, step)
 
 
-def control_maps(loaded: models.Loaded, text: str, pair: str | None = None, limit: int | None = None) -> AttentionMaps:
+def control_maps(loaded: models.Loaded, text: str, limit: int | None = None) -> AttentionMaps:
     """Return the attention that random weights give the text, cut to `limit` tokens as that of the frames is."""
-    return models.compute(attention_maps, models.control_of(loaded), text, pair, limit)
+    return models.compute(attention_maps, models.control_of(loaded), text, None, limit)
 
 
 def show_heads(
@@ -74,13 +74,10 @@ def choose_head(targets: Targets) -> tuple[int, int]:
 
     order = targets.by_growth()
     names = [f"{layer + 1}-{head + 1}" for layer, head in order]
-    if state.unset("film_head") or st.session_state.film_head not in names:
-        linked = state.link_value("film_head")  # not bound: Streamlit would put the whole label into the link
-        st.session_state.film_head = linked if linked in names else names[0]
+    if st.session_state.get("film_head") not in names:  # of a larger model
+        st.session_state.pop("film_head", None)
     help = "First the heads that attend to words, by how much they changed."
-    options = dict(format_func=label, key="film_head", width=460, persist_state="session", help=help)
-    chosen = st.selectbox("Head", names, **options)
-    state.share("film_head", chosen)
+    chosen = state.linked_select("Head", names, "film_head", names[0], format_func=label, width=460, help=help)
     return order[names.index(chosen)]
 
 

@@ -17,7 +17,7 @@ REFRESH = 2  # seconds
 STALLED = 120  # seconds without a new figure
 UNKNOWN = "–"  # nothing was measured so early
 EXPLAINED = {  # baselines, for visitors who meet them for the first time
-    "uniform: ln V": ", the same probability for all V entries of the vocabulary",
+    "uniform": ", the same probability for all entries of the vocabulary",
     "word frequency": ", the words that are frequent anywhere",
     "two neighbours": ", the words that are frequent between the gap's left and right neighbours",
     "the word before": ", the words that are frequent after it",
@@ -104,16 +104,11 @@ def explanation(run: TrainingRun) -> str:
         where = "The right panel is measured" if run.loss else "Measured"
         parts.append(f"{where} on examples that were held out of the training. A pale band is the 95% interval.")
     if run.baselines:
-        names = dict.fromkeys(one.name for one in run.baselines)
-        baselines = "; ".join(f"{plain(name)}{EXPLAINED.get(name, '')}" for name in names)
+        names = dict.fromkeys(map(short, run.baselines))
+        baselines = "; ".join(f"{name}{EXPLAINED.get(name, '')}" for name in names)
         parts.append(f"Dashed: baselines, which guess without a network, on held-out text ({baselines}).")
     if run.measured_later:
-        parts.append(
-            "The baselines were measured with 15% of the words masked. A training that masks more is a little harder "
-            "than that."
-        )
-    if run.moments[1:]:
-        parts.append("The grey bar is the step chosen above.")
+        parts.append("They were measured with 15% of the words masked; with more, a training is a little harder.")
     return " ".join(parts)
 
 
@@ -127,10 +122,15 @@ def verdict(run: TrainingRun) -> str:
     return "This run has no baselines, so its loss can only be compared with itself."
 
 
+def short(baseline: CurveBaseline) -> str:
+    """Return the name of a baseline as it stands in the chart, without its formula."""
+    return plain(baseline.name.partition(":")[0])
+
+
 def passed_baselines(run: TrainingRun, baselines: Sequence[CurveBaseline]) -> str:
     beaten: dict[int | None, list[str]] = {}  # the step by which it fell below these
     for one in baselines:
-        beaten.setdefault(run.beaten_at(one), []).append(f"{plain(one.name)} ({one.value:.2f})")
+        beaten.setdefault(run.beaten_at(one), []).append(f"{short(one)} ({one.value:.2f})")
     ahead = beaten.pop(None, [])
     passed = [f"{', '.join(names)} by step {step:,}" for step, names in beaten.items()]
     text = f"It fell below {'; '.join(passed)}. " if passed else ""

@@ -5,18 +5,10 @@ from pathlib import Path
 
 import streamlit as st
 
-from app.shared.model import gate, models, uploads
+from app.shared.model import gate, model_bar, models
 from app.shared.model.bundled import STORYWORLD
 from app.shared.page import layout
-from app.views.training import (
-    answer_found,
-    cls_topics,
-    gap_fills,
-    head_forms,
-    kept_film,
-    learning_curves,
-    pretraining_draw,
-)
+from app.views.training import gap_fills, head_forms, kept_film, learning_curves, pretraining_draw
 from bertlab.errors import InputError, brief
 from bertlab.explain.kept_film import has_film
 from bertlab.explain.runs import Moment, TrainingRun, read_run
@@ -24,12 +16,7 @@ from bertlab.io.locate import bundled_models
 
 CHOSEN = "the chosen model"
 # Views show(run, source, step) mark the `step`, and their cells open `source`. Each with the head that a run needs.
-OF_SNAPSHOTS = {
-    "A gap fills": (gap_fills, "fill"),
-    "An answer is found": (answer_found, "answer"),
-    "A head forms": (head_forms, "encoder"),
-    "[CLS] and topics": (cls_topics, "encoder"),
-}
+OF_SNAPSHOTS = {"A gap fills": (gap_fills, "fill"), "A head forms": (head_forms, "encoder")}
 OF_A_MODEL = {"Pretraining's draw": (pretraining_draw, "fill")}
 
 
@@ -67,12 +54,8 @@ def show_everywhere(run: TrainingRun) -> None:
     """Set the model of the header, and so of every page, to the chosen step of the run."""
     moment = next(moment for moment in run.moments if str(moment.step) == st.session_state.training_step)
     if run.name != st.session_state.opened_model:
-        uploads.set_aside()
-        gate.permit(run.name)
-        bundled = run.name in bundled_models()
-        st.session_state.folder = "" if bundled else run.name
-        if bundled:
-            st.session_state.model = run.name
+        choose = model_bar.use if run.name in bundled_models() else model_bar.use_typed
+        choose(run.name)
     st.session_state.step = models.END if moment.source == run.name else str(moment.step)
 
 
@@ -98,9 +81,6 @@ def show(place, run: TrainingRun) -> None:
     moment, views = None, views_of(run)
     if len(run.moments) > 1:
         moment = choose_moment(place, run)
-        if moment.source != models.chosen():
-            text = f"Show step {moment.step:,} on all pages"
-            st.button(text, icon=":material/open_in_new:", on_click=show_everywhere, args=[run])
     else:
         if "The film" not in views:
             st.caption("This run kept no snapshots. To keep some, train with `--set snapshot_steps=0,100,1000`.")

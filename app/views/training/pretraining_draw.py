@@ -19,13 +19,12 @@ from bertlab.explain.words.masking import sample_masking
 def show(run: TrainingRun, source: str, step: int | None) -> None:
     """Show the guesses of the snapshot at `step`, or of the last one."""
     st.markdown(
-        "In pretraining nobody picks the words: BERT's draws about 15% of the tokens at random. Of these, 80% become "
-        "[MASK], 10% a random token, and 10% stay as they are, so the model must keep a useful vector for *every* "
-        "word."
+        "In pretraining chance picks the words: about 15% of the tokens. Of these, 80% become [MASK], 10% a random "
+        "token, and 10% stay as they are, so the model must keep a useful vector for *every* word."
     )
-    examples = texts.prefixed("next_", texts.of(run.name).next_sentence)
+    examples = texts.of(run.name).next_sentence
     state.example_pills("Try", examples)
-    text, pair = state.text_fields(examples, "next sentence", "next_")
+    text, pair = state.text_fields(examples, "next sentence")
     left, right = st.columns(2, gap="large")
     rate = left.slider("Share of tokens chosen", 5, 80, 15, step=5, format="%d%%", key="rate", bind="query-params")
     seed = right.slider("Random seed", 0, 99, 0, key="seed", bind="query-params")
@@ -36,7 +35,6 @@ def show(run: TrainingRun, source: str, step: int | None) -> None:
 def show_draw(loaded: models.Loaded, text: str, pair: str | None, rate: float, seed: int) -> None:
     drawn = models.compute(sample_masking, loaded, text, pair, rate, seed, loaded.limit)
     st.html(token_strip(drawn.after, drawn.actions, drawn.before, drawn.special))
-    st.markdown("**What the model predicts at the chosen positions**")
     table = loss_table(drawn.guesses, ACTIONS)
     nats = st.column_config.NumberColumn("loss (nats)", format="%.2f")
     layout.show_shares(table.drop(columns=["position", "action"]), "p(true)", {"loss": nats})

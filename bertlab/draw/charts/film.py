@@ -7,11 +7,10 @@ import numpy as np
 import pandas as pd
 from torch import Tensor
 
-from bertlab.draw.charts.base import label_scales, styles_of, tips
+from bertlab.draw.charts.base import tips
 from bertlab.draw.palette import GREY, OKABE_ITO, SHAPES
-from bertlab.draw.percent import percent
 from bertlab.explain.kept_film import KeptFilm
-from bertlab.explain.snapshots import AnswerFrame, CloudFrame, HeadFrame, WordFrame
+from bertlab.explain.snapshots import HeadFrame, WordFrame
 from bertlab.tokenizer import Tokenizer
 
 SIDE, ACROSS = 120, 4  # pixels of a small picture; pictures in a row of a file
@@ -35,26 +34,25 @@ def kept_table(film: KeptFilm, number: int) -> pd.DataFrame:
 
 
 def word_lines(table: pd.DataFrame, step: int | None = None) -> alt.LayerChart:
-    """The probability of each token of a word_table against steps; `step` is marked."""
-    return _lines(table, "token", "probability", "probability", step)
-
-
-def answer_table(frames: Sequence[AnswerFrame]) -> pd.DataFrame:
-    """One row a step for the likeliest span and one for no answer: its text and probability."""
-    rows = []
-    for frame in frames:
-        found = frame.answer
-        span = next(span for span in found.spans if span.text)
-        rows += [
-            (frame.step, "the best span", span.text, span.probability),
-            (frame.step, "no answer", "", found.no_answer_probability),
-        ]
-    return pd.DataFrame(rows, columns=["step", "choice", "text", "probability"])
-
-
-def answer_lines(table: pd.DataFrame, step: int | None = None) -> alt.LayerChart:
-    """The probabilities of an answer_table against steps; `step` is marked."""
-    return _lines(table, "choice", "probability", "probability", step, height=240)
+    """A line for the probability of each token of a word_table, at evenly spaced steps; `step` is marked."""
+    names = list(table["token"].unique())
+    columns = 3 if len(names) > 4 else 4  # they fit on a phone
+    legend = alt.Legend(title=None, orient="top", labelFontSize=12, columns=columns, columnPadding=4, symbolSize=60)
+    domain = dict(domain=names)
+    x = alt.X("step:O", title="training steps (snapshots)", axis=alt.Axis(labelAngle=0, grid=False, format=","))
+    y = alt.Y("probability:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%", gridOpacity=0.4))
+    base = alt.Chart(table).encode(
+        x=x,
+        y=y,
+        color=alt.Color("token:N", scale=alt.Scale(range=OKABE_ITO[: len(names)], **domain), legend=legend),
+        tooltip=tips("token", ("step:Q", ","), ("probability", ".4f")),
+    )
+    shape = alt.Shape("token:N", scale=alt.Scale(range=SHAPES[: len(names)], **domain), legend=legend)
+    layers = [base.mark_line(strokeWidth=2.5), base.mark_point(filled=True, size=70, opacity=1).encode(shape=shape)]
+    if step is not None:
+        here = alt.Chart(pd.DataFrame({"step": [step]})).mark_rule(color=GREY, opacity=0.25, strokeWidth=16)
+        layers.insert(0, here.encode(x=alt.X("step:O")))
+    return alt.layer(*layers).properties(height=300)
 
 
 def target_table(names: Sequence[str], shares: Tensor, steps: Sequence[int]) -> pd.DataFrame:
@@ -66,41 +64,6 @@ def target_table(names: Sequence[str], shares: Tensor, steps: Sequence[int]) -> 
         if not share.isnan()
     ]
     return pd.DataFrame(rows, columns=["step", "to", "share"])
-
-
-def accuracy_table(films: dict[str, Sequence[CloudFrame]]) -> pd.DataFrame:
-    """One row a step and name of a film: how often neighbours name the label."""
-    rows = [
-        (frame.step, name, frame.neighbours.accuracy)
-        for name, film in films.items()
-        for frame in film
-        if frame.neighbours
-    ]
-    return pd.DataFrame(rows, columns=["step", "vector", "accuracy"])
-
-
-def _lines(
-    table: pd.DataFrame, name: str, value: str, title: str, step: int | None, height: int = 300
-) -> alt.LayerChart:
-    """A line for each `name`, at evenly spaced steps."""
-    names = list(table[name].unique())
-    columns = 3 if len(names) > 4 else 4  # they fit on a phone
-    legend = alt.Legend(title=None, orient="top", labelFontSize=12, columns=columns, columnPadding=4, symbolSize=60)
-    domain = dict(domain=names)
-    x = alt.X("step:O", title="training steps (snapshots)", axis=alt.Axis(labelAngle=0, grid=False, format=","))
-    y = alt.Y(f"{value}:Q", title=title, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%", gridOpacity=0.4))
-    base = alt.Chart(table).encode(
-        x=x,
-        y=y,
-        color=alt.Color(f"{name}:N", scale=alt.Scale(range=OKABE_ITO[: len(names)], **domain), legend=legend),
-        tooltip=tips(name, ("step:Q", ","), (value, ".4f")),
-    )
-    shape = alt.Shape(f"{name}:N", scale=alt.Scale(range=SHAPES[: len(names)], **domain), legend=legend)
-    layers = [base.mark_line(strokeWidth=2.5), base.mark_point(filled=True, size=70, opacity=1).encode(shape=shape)]
-    if step is not None:
-        here = alt.Chart(pd.DataFrame({"step": [step]})).mark_rule(color=GREY, opacity=0.25, strokeWidth=16)
-        layers.insert(0, here.encode(x=alt.X("step:O")))
-    return alt.layer(*layers).properties(height=height)
 
 
 def head_tile(frame: HeadFrame, layer: int, head: int, subtitle: str = "") -> alt.Chart:
@@ -123,25 +86,6 @@ def head_tile(frame: HeadFrame, layer: int, head: int, subtitle: str = "") -> al
             tooltip=tips("from:N", "to:N", ("weight:Q", ".3f")),
         )
         .properties(width=side, height=side)
-    )
-
-
-def cloud_tile(frame: CloudFrame, points: np.ndarray, labels: Sequence[str], texts: Sequence[str]) -> alt.Chart:
-    """The projected vectors (N, 2) of one moment; each label has a colour and a shape."""
-    colour, shape = label_scales("label:N", styles_of(sorted(set(labels))))
-    table = pd.DataFrame({"x": points[:, 0], "y": points[:, 1], "label": list(labels), "text": list(texts)})
-    subtitle = percent(frame.neighbours.accuracy) if frame.neighbours else ""
-    return (
-        alt.Chart(table, title=_title(frame.step, subtitle))
-        .mark_point(filled=True, size=22, opacity=0.85)
-        .encode(
-            x=alt.X("x:Q", axis=alt.Axis(**_BARE), title=None),
-            y=alt.Y("y:Q", axis=alt.Axis(**_BARE), title=None),
-            color=colour,
-            shape=shape,
-            tooltip=tips("label", "text"),
-        )
-        .properties(width=SIDE, height=SIDE)
     )
 
 

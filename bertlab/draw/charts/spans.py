@@ -1,4 +1,4 @@
-"""Altair charts and tables of how an answer is chosen: every start against every end, windows, the threshold."""
+"""Altair charts and tables of how an answer is chosen: every start against every end, the passage, the best spans."""
 
 from unicodedata import east_asian_width
 
@@ -133,47 +133,3 @@ def best_table(answer: Answer) -> pd.DataFrame:
         for rank, span in enumerate(spans, 1)
     ]
     return pd.DataFrame(rows, columns=["rank", "answer", "probability", "score", "window"])
-
-
-def window_table(answer: Answer) -> pd.DataFrame:
-    """One row a window, counted from 1: its characters, its best span, and the scores of that and of "no answer"."""
-    rows = [
-        (
-            number,
-            seen.start_char,
-            seen.end_char,
-            answer.passage[seen.best_start : seen.best_end],
-            seen.score,
-            seen.no_answer_score,
-            number == answer.window + 1,
-        )
-        for number, seen in enumerate(answer.windows, 1)
-    ]
-    columns = ["window", "from character", "to character", "its best span", "score", "no-answer score", "shown"]
-    return pd.DataFrame(rows, columns=columns)
-
-
-def window_bars(answer: Answer) -> alt.LayerChart:
-    """Which part of the passage each window holds, and where in it its best span is; the shown window is blue."""
-    table = window_table(answer)
-    table["span from"] = [seen.best_start for seen in answer.windows]
-    table["span to"] = [seen.best_end for seen in answer.windows]
-    characters = alt.Axis(gridOpacity=0.4, format=",d")
-    base = alt.Chart(table).encode(
-        y=alt.Y("window:O", title="window", axis=alt.Axis(**_BARE)),
-        tooltip=tips("window", "its best span", ("score", ".2f"), ("no-answer score", ".2f")),
-    )
-    colour = alt.condition(alt.datum.shown, alt.value(BLUE), alt.value(GREY))
-    parts = base.mark_bar(height=14, opacity=0.6, cornerRadius=3).encode(
-        x=alt.X("from character:Q", title="character of the passage", axis=characters),
-        x2=alt.X2("to character:Q"),
-        color=colour,
-    )
-    spans = base.mark_bar(height=14, color=ORANGE).encode(x=alt.X("span from:Q"), x2=alt.X2("span to:Q"))
-    return (parts + spans).properties(height=alt.Step(20))
-
-
-def threshold_table(answer: Answer) -> pd.DataFrame:
-    """The two numbers that decide between an answer and none: the no-answer score and the threshold."""
-    rows = [("no answer minus best span", answer.no_answer_score), ("threshold", answer.threshold)]
-    return pd.DataFrame(rows, columns=["what", "score"])

@@ -1,22 +1,19 @@
-"""What a head contributes: switch it off, and see how a prediction or an answer changes.
+"""What a head contributes: switch it off, and see how a prediction changes.
 
 Michel, Levy, Neubig 2019, "Are Sixteen Heads Really Better than One?": a head is off where its output is set to zero.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from bertlab.explain.spans import Answer, answer, read_passage, window_batch
 from bertlab.explain.text import bert_of
 from bertlab.explain.words.fill import Fill, MaskedLM, fill_positions, masked_row
 from bertlab.inputs.features import Batch
-from bertlab.model import BertForQuestionAnswering
 from bertlab.model.base import PretrainedModel
-from bertlab.tasks.span_decoding import Window
 from bertlab.tokenizer import Tokenizer
 
 Score = Callable[[Any, Tensor], Tensor]  # (model, last hidden states (B, S, H)) -> (B,), a log-probability
@@ -59,16 +56,6 @@ def word_score(position: int, token_id: int) -> Score:
     return score
 
 
-def span_score(start: int, end: int) -> Score:
-    """Return a Score: ln p(start) + ln p(end) of the answer from `start` to `end`, each over all positions."""
-
-    def score(model: BertForQuestionAnswering, hidden: Tensor) -> Tensor:
-        starts, ends = model.span(hidden).log_softmax(1).unbind(-1)  # (B, S, H) -span-> (B, S, 2) -> 2 x (B, S)
-        return starts[:, start] + ends[:, end]
-
-    return score
-
-
 def fill_knockouts(
     model: MaskedLM,
     tokenizer: Tokenizer,
@@ -85,22 +72,6 @@ def fill_knockouts(
     """
     batch, gaps = masked_row(model, tokenizer, text, pair, masked, limit)
     return knockouts(model, batch, word_score(gaps[gap], tokenizer.id_of(token)))
-
-
-def answer_knockouts(
-    model: BertForQuestionAnswering,
-    tokenizer: Tokenizer,
-    question: str,
-    passage: str,
-    window: int,
-    start: int,
-    end: int,
-) -> Iterator[list[float]]:
-    """Return `knockouts` for the answer from token `start` to `end` of window number `window`; (0, 0) is "no answer".
-
-    Raises InputError when the question or the passage is empty.
-    """
-    return knockouts(model, window_batch(model, tokenizer, question, passage, window), span_score(start, end))
 
 
 @dataclass(frozen=True)
@@ -132,53 +103,9 @@ def fill_without(
     return FillWithout(before, after, change)
 
 
-def answer_without(
-    model: BertForQuestionAnswering, tokenizer: Tokenizer, question: str, passage: str, off: Sequence[Head]
-) -> Answer:
-    """Return what the model answers when the heads `off` are switched off together, in all windows."""
-    return answer(without_heads(model, off), tokenizer, question, passage)
-
-
-def windows_without(
-    model: BertForQuestionAnswering, tokenizer: Tokenizer, question: str, passage: str, off: Sequence[Head]
-) -> Iterator[Window]:
-    """Yield the windows from which answer_from makes the answer of answer_without, as they are read."""
-    return read_passage(without_heads(model, off), tokenizer, question, passage)
-
-
-def answer_change(
-    model: BertForQuestionAnswering,
-    tokenizer: Tokenizer,
-    question: str,
-    passage: str,
-    window: int,
-    start: int,
-    end: int,
-    off: Sequence[Head],
-) -> float:
-    """Return how much span_score of one answer changes when the heads `off` are switched off together, in nats."""
-    return change_without(model, window_batch(model, tokenizer, question, passage, window), span_score(start, end), off)
-
-
-def without_heads(model: BertForQuestionAnswering, off: Sequence[Head]) -> BertForQuestionAnswering:
-    """Return the model with the heads `off` switched off; it can be called and has a config, no more."""
-    return cast(BertForQuestionAnswering, WithoutHeads(model, off))
-
-
 @torch.inference_mode()
 def change_without(model: PretrainedModel, batch: Batch, score: Score, off: Sequence[Head]) -> float:
     """Return how much `score` of a row (1, S) changes when the heads `off` are switched off together."""
     masks = torch.ones_like(head_mask(model, ())), head_mask(model, off)
     before, after = (score(model, bert_of(model)(**batch, head_mask=mask).last_hidden_state) for mask in masks)
     return float(after - before)
-
-
-class WithoutHeads(nn.Module):
-    """A model with some heads off, for callers that pass no head_mask; the model itself stays as it is."""
-
-    def __init__(self, model: PretrainedModel, off: Sequence[Head]):
-        super().__init__()
-        self.model, self.config, self.mask = model, model.config, head_mask(model, off)
-
-    def forward(self, *inputs, **named):
-        return self.model(*inputs, **named, head_mask=self.mask)

@@ -18,7 +18,7 @@ def test_point_at_a_text_click_it_and_move_the_layer(tab, server):
     settle(tab)
     quoted = tab.locator("blockquote").inner_text()
     assert quoted.partition(": ")[2] in read
-    assert tab.get_by_text("of the 5 nearest share its label").count() == 3
+    assert tab.get_by_text("of the 5 nearest are").count() == 3
     link = tab.url.partition("?")[2]
     show(tab, server, "meaning", f"?{link}")
     assert tab.locator("blockquote").inner_text() == quoted

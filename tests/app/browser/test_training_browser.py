@@ -23,7 +23,7 @@ def test_a_run_is_watched_to_its_end_without_a_click(tab, server, run_folder, tm
     tab.get_by_text("Under way").wait_for()
     (live / "later").rename(live / "model.safetensors")
     tab.get_by_text("Under way").wait_for(state="detached")
-    tab.get_by_role("button", name="Show step 125 on all pages").wait_for()
+    tab.locator("[data-testid=stMainBlockContainer] [data-testid=stSliderThumbValue]", has_text="125").wait_for()
     unharmed(tab)
 
 

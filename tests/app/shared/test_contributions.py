@@ -5,7 +5,6 @@ import torch
 
 from app.shared import contributions
 from app.shared.page import markdown
-from app.views.tasks import why_this_answer as why
 from bertlab.explain.attribution import Attribution
 
 
@@ -45,12 +44,4 @@ def test_what_nobody_would_notice_is_not_named():
     )
     assert contributions.in_a_sentence("a", of("[CLS] my cat [SEP]", 0, 0.2, -0.04, 0)) == (
         "In this text, **my** (+0.2) contributes most to “**a**” (blue)."
-    )
-
-
-def test_question_and_passage_count_their_words_apart():
-    found = of("[CLS] who ##m she [SEP] she saw she [SEP]", 0, 1, 1, 0.5, 0, 3, -1, 4, 0)
-    assert why.in_a_sentence("x", found) == (
-        "What contributes most to “**x**”: of the question **whom** (+2.0) and **she** (+0.5); of the passage the 2nd "
-        "**she** (+4.0) and the 1st **she** (+3.0)."
     )

@@ -1,7 +1,6 @@
 """What a reader chose about heads and words stays, in the link too; what the model said does not."""
 
 import pytest
-from pages import opened as page
 from test_knockout_page import TEXT, fine, followed, opened, said, word
 
 from app.views.attention.explanation import alike
@@ -11,15 +10,15 @@ from bertlab.explain.words.fill import fill_mask
 
 def test_no_head_off_is_in_the_link(folders):
     def heads(**link):
-        return page("tasks", folder=folders["reader"], question="who?", text="a dog", spans_tab="Which head?", **link)
+        return opened("Switch heads off", folder=folders["pretrained"], text=TEXT, **link)
 
     app = heads()
-    assert len(app.multiselect(key="span_off").value) == 1
-    app.multiselect(key="span_off").set_value([]).run()
+    assert len(app.multiselect(key="off").value) == 1
+    app.multiselect(key="off").set_value([]).run()
     link = {name: value for name, value in app.query_params.items() if "off" in name}
     again = heads(**{name: value[0] if isinstance(value, list) else value for name, value in link.items()})
-    assert fine(again) and again.multiselect(key="span_off").value == []
-    app.multiselect(key="span_off").set_value(["1-2"]).run()
+    assert fine(again) and again.multiselect(key="off").value == []
+    app.multiselect(key="off").set_value(["1-2"]).run()
     assert not any("none" in name for name in app.query_params)
 
 

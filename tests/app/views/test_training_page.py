@@ -8,16 +8,15 @@ from pathlib import Path
 import pages
 import pytest
 import torch
-from pages import TINY, cells, facts, fine, said, tables
+from pages import TINY, cells, fine, said, tables
 from streamlit.testing.v1 import AppTest
 
-from app.shared.text import texts
 from bertlab import BertForQuestionAnswering, Tokenizer
 from bertlab.draw.percent import percent
 from bertlab.explain.kept_film import read_film
 from bertlab.io.locate import locate
 
-TABS = ["Learning curves", "A gap fills", "A head forms", "[CLS] and topics", "Pretraining's draw"]
+TABS = ["Learning curves", "A gap fills", "A head forms", "Pretraining's draw"]
 ATTENTION, READER = "Attention", "storyworld-tiny-qa"
 ODD = {
     "html": "<script>alert(1)</script> *bold* [MASK] :smile:",
@@ -66,7 +65,7 @@ def test_every_tab_shows_the_bundled_run(tab):
     assert fine(app), said(app)
     assert [button.key for button in app.main.get("download_button")]
     assert cells(app)
-    expected = ["two neighbours (3.91)", "animal", "ends with", "Neighbours name", "The loss of this draw"]
+    expected = ["two neighbours (3.91)", "animal", "ends with", "The loss of this draw"]
     assert expected[TABS.index(tab)] in said(app)
 
 
@@ -103,18 +102,6 @@ def reader(tmp_path, monkeypatch) -> str:
     untrained.span.bias.data.zero_()
     untrained.save_pretrained(run / "step-00000", Tokenizer.from_pretrained(TINY))
     return str(run)
-
-
-def test_a_question_through_a_fine_tuning(reader):
-    app = opened("An answer is found", run=reader, film_question="What did Rex eat?", film_text=texts.RUTH_HILL)
-    assert fine(app), said(app)
-    assert "the model answers “bread”. It has done so since step 400; at step 0 it still answered" in said(app)
-    assert all(f"**Step {step}**" in said(app) for step in ("0", "400", "1,800"))
-    assert [tab.label for tab in app.tabs] == [TABS[0], "An answer is found", *TABS[2:4]]
-    app.text_input(key="film_question").set_value("").run()
-    assert not app.exception and "question is empty" in said(app)
-    app.text_input(key="film_question").set_value("What did <b>Ruth</b> buy :smile:").run()
-    assert fine(app), said(app)
 
 
 def test_the_step_drives_the_answer_spans(reader):
@@ -163,7 +150,7 @@ def test_odd_texts(tab, odd, mine):
     assert ("left out" in said(app)) == (odd == "very long")
 
 
-@pytest.mark.parametrize(("tab", "key"), [*((tab, "film_text") for tab in TABS[1:3]), (TABS[4], "next_text")])
+@pytest.mark.parametrize(("tab", "key"), [*((tab, "film_text") for tab in TABS[1:3]), (TABS[3], "text")])
 def test_empty_texts(tab, key, mine):
     app = opened(tab, run=mine, **{key: " \n"})
     assert not app.exception and "text is empty" in said(app)
@@ -183,8 +170,8 @@ def test_the_head_of_a_link(mine):
 
 
 def test_each_token_of_the_draw_has_its_loss(mine):
-    link = dict(run=mine, next_text="my dog is hairy and likes walks", next_pair="he <b>likes</b> *walks*")
-    app = opened(TABS[4], **link, rate="60", seed="7")
+    link = dict(run=mine, text="my dog is hairy and likes walks", pair="he <b>likes</b> *walks*")
+    app = opened(TABS[3], **link, rate="60", seed="7")
     assert fine(app) and app.slider(key="seed").value == 7
     table = tables(app)[0]
     assert list(table[" "]) == [percent(math.exp(-loss)) for loss in table["loss"]]
@@ -198,9 +185,9 @@ def test_the_draw_is_that_of_the_step_and_needs_no_snapshots(folders, tmp_path):
     shutil.copytree(folders["pretrained"], alone)
     (alone / "recipe.json").write_text("{}")
     (alone / "metrics.csv").write_text("step,mlm_loss\n10,2.0\n")
-    app = opened(TABS[4], run=str(alone))
+    app = opened(TABS[3], run=str(alone))
     assert fine(app) and len(app.tabs) == 2, said(app)
-    app = opened(TABS[4], model=TINY, step="0")
+    app = opened(TABS[3], model=TINY, step="0")
     assert fine(app) and "'storyworld-tiny/step-00000'" in cells(app)[0]
 
 
@@ -216,14 +203,6 @@ def test_the_step_drives_all_pages(mine):
     app.select_slider(key="training_step").set_value("50").run()
     assert fine(app) and f"{mine}/step-00050" in said(app)
     assert app.text_input(key="folder").value == mine
-
-
-def test_a_run_is_put_into_the_model_bar(mine):
-    app = opened(run=mine)
-    assert f"Model: **{mine}**" in said(app) and "**english**: 6 layers" in facts(app)
-    next(button for button in app.main.button if button.label == "Show step 100 on all pages").click().run()
-    assert fine(app), said(app)
-    assert f"Model: **{mine}**" in said(app) and app.text_input(key="folder").value == mine
 
 
 def test_the_model_bar_opens_a_run_under_way(under_way):

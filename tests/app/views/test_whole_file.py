@@ -9,7 +9,6 @@ from pages import TINY, boxes, cells, fine, opened, run, said
 from app.views.tasks.file.label_names import guess
 from bertlab.corpora.labelled.conll import read_conll
 from bertlab.tasks.registry import open_task
-from bertlab.tasks.sequence import SequenceTask
 
 OPINIONS = 'text,label\n"The soup was salty, as ever.",bad\nThe soup was not salty.,good\nThe cake was delicious.,bad\n'
 CONLL = "Ruth B-person\nHill I-person\nsleeps O\n\nRex B-pet\nate O\nbread O\n"
@@ -80,20 +79,6 @@ def test_a_table_is_read_from_memory_predicted_measured_and_filtered(monkeypatch
     app.segmented_control(key="dataset_errors").set_value("all rows").run()
     app.text_input(key="dataset_word").set_value("not").run()
     assert fine(app) and list(table(app)["label"]) == ["good"]
-    app.text_input(key="dataset_word").set_value("").run()
-    app.segmented_control(key="dataset_order").set_value("least sure first").run()
-    assert fine(app) and table(app)["probability"].is_monotonic_increasing
-
-
-def test_another_column_of_labels_is_measured_without_reading_the_texts_again(monkeypatch):
-    app = with_file("films.csv", 'review,sentiment,second\n"A warm, funny film.",pos,neg\n"A dull film.",neg,pos\n')
-    labels = app.selectbox(key="dataset_label ['review', 'sentiment', 'second'] review")
-    assert fine(app) and labels.value == "sentiment"
-    before = list(table(app)["predicted"])
-    monkeypatch.setattr(SequenceTask, "predict", None)  # a call would fail
-    labels.set_value("second").run()
-    assert fine(app), said(app)
-    assert list(table(app)["predicted"]) == before
 
 
 def test_beside_a_file_stands_what_the_model_learned_from():

@@ -63,7 +63,7 @@ def judge(data: Data) -> Judged | None:
     kept = st.session_state.get("dataset_judged")
     if kept and kept[0] == key:
         return kept[1]
-    predictions = progress.rows(rows, data.loaded, data.inputs or data.key, total=len(data.examples))
+    predictions = progress.rows(rows, data.loaded, data.key, total=len(data.examples))
     if not predictions:
         return None
     with st.spinner("Measuring"):

@@ -1,11 +1,11 @@
 """What the model calls the labels of a data set: a guess that the visitor sees and can change."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import streamlit as st
 
-from app.shared.page.cell import Cell, Name
+from app.shared.page.cell import Name
 from app.shared.page.markdown import plain
 from app.shared.text.columns import NOTHING
 from app.views.tasks.file.kinds import TEXTS, WORDS
@@ -37,23 +37,10 @@ def translated(data: Data) -> Data:
 
 def with_classes(data: Data) -> Data:
     """Return the texts with the model's names for their classes."""
-    known = list(data.loaded.model.config.label2id)
     theirs = sorted({example.label for example in data.examples if isinstance(example.label, str)})
-    names = ask(theirs, known, data.key)
-    if names is None:
-        return data
-    examples = [replace(example, label=names.get(example.label, example.label)) for example in data.examples]
-    return replace(data, examples=examples, names=tuple(names.items()), code=renamed(data.code, names))
-
-
-def renamed(cell: Cell, names: Mapping[str, str], field: str = "label=names.get(e.label, e.label)") -> Cell:
-    """Return the cell with the model's names for the labels of its examples, which `field` sets."""
-    if not names:
-        return cell
-    found = cell.copy()
-    found.let("names", Name(repr(names)))
-    found.let("examples", Name(f"[{found.use(replace)}(e, {field}) for e in examples]"))
-    return found
+    names = ask(theirs, list(data.loaded.model.config.label2id), data.key)
+    new = (replace(example, label=names.get(example.label, example.label)) for example in data.examples)
+    return renamed(data, names, new, "label=names.get(e.label, e.label)")
 
 
 def with_kinds(data: Data) -> Data:
@@ -62,20 +49,25 @@ def with_kinds(data: Data) -> Data:
     labels = {label for example in data.examples for label in example.labels or ()}
     known = list(in_usual_spelling(data.loaded.model.config).label2id)
     theirs, mine = name_kinds(labels), name_kinds(known)
-    if any(label[1:2] == "-" for label in labels) != any(label[1:2] == "-" for label in known):
-        return data  # DET is no kind of name
-    kinds = ask(theirs, mine, data.key)
-    if kinds is None:
-        return data
+    of_names = any(label[1:2] == "-" for label in labels) == any(label[1:2] == "-" for label in known)
+    kinds = ask(theirs, mine, data.key) if of_names else {}  # DET is no kind of name
     met = kinds | {kind: kind for kind in theirs if kind in mine}
-    if not met:
+    if not of_names or len(theirs) > MOST or not met:
         return data
     say_kinds(kinds, [kind for kind in theirs if kind not in met], data.loaded.name)
-    names = {label: label_with(label, met, known) for label in sorted(labels)}
-    names = {label: name for label, name in names.items() if name != label}
-    examples = [replace(e, labels=tuple(names.get(label, label) for label in e.labels or ())) for e in data.examples]
-    code = renamed(data.code, names, "labels=tuple(names.get(label, label) for label in e.labels)")
-    return replace(data, examples=examples, names=tuple(names.items()), code=code)
+    names = {label: name for label in sorted(labels) if (name := label_with(label, met, known)) != label}
+    new = (replace(e, labels=tuple(names.get(label, label) for label in e.labels or ())) for e in data.examples)
+    return renamed(data, names, new, "labels=tuple(names.get(label, label) for label in e.labels)")
+
+
+def renamed(data: Data, names: Mapping[str, str], examples: Iterable, field: str) -> Data:
+    """Return the data with these `examples`, whose labels have the model's `names`; in a cell `field` sets them."""
+    if not names:
+        return data
+    cell = data.code.copy()
+    cell.let("names", Name(repr(names)))
+    cell.let("examples", Name(f"[{cell.use(replace)}(e, {field}) for e in examples]"))
+    return replace(data, examples=list(examples), names=tuple(names.items()), code=cell)
 
 
 def label_with(label: str, kinds: Mapping[str, str], known: Sequence[str]) -> str:
@@ -90,19 +82,19 @@ def label_with(label: str, kinds: Mapping[str, str], known: Sequence[str]) -> st
 def say_kinds(kinds: Mapping[str, str], others: Sequence[str], model: str) -> None:
     """Say which kinds of names are read as which, and which ones the model does not have."""
     read = [f"{plain(theirs)} as **{plain(mine)}**" for theirs, mine in kinds.items()]
-    text = f"Read for **{plain(model)}**: {', '.join(read)}." if read else ""
+    if read:
+        st.markdown(f"Read for **{plain(model)}**: {', '.join(read)}.")
     if others:
         named = ", ".join(f"**{plain(kind)}**" for kind in others)
-        text += f" It has no label for {named}: such a name counts as none, and is an error if the model marks it."
-    st.markdown(text.strip())
+        st.markdown(f"It has no label for {named}: such a name counts as none, and is an error if the model marks it.")
 
 
-def ask(theirs: Sequence[str], known: Sequence[str], key: str) -> dict[str, str] | None:
-    """Show a field for each of `theirs` that is not `known`. Returns the model's names for those that have one; None
+def ask(theirs: Sequence[str], known: Sequence[str], key: str) -> dict[str, str]:
+    """Show a field for each of `theirs` that is not `known`. Returns the model's names for those that have one; none
     if there is nothing to ask, or too much."""
     unknown = [name for name in theirs if name not in known]
     if not unknown or len(theirs) > MOST:
-        return None
+        return {}
     st.caption("The model has other names for its labels than these data. Which of its labels is meant?")
     row, guesses = st.container(horizontal=True), guess(theirs, known)
     names: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""The table of predictions: filtered by error, word and length, ordered by certainty; a row opens in another page."""
+"""The table of predictions: filtered by error and word; a row opens in another page."""
 
 import pandas as pd
 import streamlit as st
@@ -10,20 +10,15 @@ from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
 from app.views.tasks.file.judged import LETTERS, Judged
 from bertlab.draw.percent import percent
-from bertlab.explain.slices import length_bounds, words_in
 
 EVERY, WRONG, RIGHT = "all rows", "errors", "right"
-FILE_ORDER, SUREST, LEAST = "as in the file", "surest first", "least sure first"
-ANY = "any length"
 SHORT, TALL = 10, 400  # rows of a table that does not scroll; pixels of one that does
 
 
 def show(judged: Judged) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        kept = right_or_wrong(judged.table)
-        with st.popover("Word, length, order", icon=":material/tune:"):
-            asked = judged.table[with_words(judged)]
-            shown = ordered(asked[kept[asked.index]])
+        kept, asked = right_or_wrong(judged.table), judged.table[with_word(judged)]
+    shown = asked[kept[asked.index]]
     known, count = "score" in asked and asked["score"].notna().any(), f"{len(asked):,}"
     mean = f" ({judged.data.kind.unit} of these {count}: {percent(asked['score'].mean())})" if known else ""
     st.caption(f"{len(shown):,} of {count} rows{mean}. Press a row at its left edge to open it.")
@@ -43,23 +38,11 @@ def right_or_wrong(table: pd.DataFrame) -> pd.Series:
     return {EVERY: every, WRONG: table["score"] < 1, RIGHT: table["score"] == 1}[errors]
 
 
-def with_words(judged: Judged) -> pd.Series:
-    """Return whether each row has the word and the length that are asked for."""
-    lengths = pd.Series(list(map(len, judged.words)), index=judged.table.index)
-    kept = lengths >= 0
-    word = state.linked_text(st.text_input, "With the word", "dataset_word").strip().lower()
-    if word:
-        kept &= pd.Series([word in words for words in judged.words], index=kept.index)
-    bounds = {words_in(*each): each for each in length_bounds(lengths.tolist())}
-    length = st.selectbox("Length", [ANY, *bounds], key=f"dataset_length {judged.data.key}")
-    return kept & lengths.between(*bounds[length]) if length in bounds else kept
-
-
-def ordered(table: pd.DataFrame) -> pd.DataFrame:
-    if table["probability"].isna().all():
-        return table
-    order = state.one_of("Order", [FILE_ORDER, SUREST, LEAST], "dataset_order")
-    return table if order == FILE_ORDER else table.sort_values("probability", ascending=order == LEAST, kind="stable")
+def with_word(judged: Judged) -> pd.Series:
+    """Return whether each row has the word that is asked for."""
+    look: dict = dict(label_visibility="collapsed", placeholder="With the word", width=220)
+    word = state.linked_text(st.text_input, "With the word", "dataset_word", **look).strip().lower()
+    return pd.Series([not word or word in words for words in judged.words], index=judged.table.index)
 
 
 def show_table(shown: pd.DataFrame) -> int | None:

@@ -17,7 +17,6 @@ from app.shared.page.markdown import plain
 from app.shared.text import columns, texts
 from app.shared.text.columns import uploaded_file, without_flags
 from app.views.tasks.file.kinds import QUESTIONS, TEXTS, WORDS, Kind, kind_of
-from bertlab.corpora.examples import TextExample
 from bertlab.corpora.labelled.columns import Columns
 from bertlab.corpora.labelled.tabular import ReadOptions, film_reviews
 from bertlab.corpora.reading import Skipped
@@ -40,8 +39,7 @@ HELP = (
 class Data:
     """Examples of one kind with the model and the task that read them; `key` tells data sets apart, `code` reads it.
 
-    `names` are labels of the data with those that the model has instead. `inputs` tells apart what a model reads,
-    which a choice of labels leaves alone; "": the key does.
+    `names` are labels of the data with those that the model has instead.
     """
 
     kind: Kind
@@ -52,7 +50,6 @@ class Data:
     code: Cell
     labelled: bool = True
     names: tuple[tuple[str, str], ...] = ()
-    inputs: str = ""
     file: bool = False  # the visitor's
 
 
@@ -64,14 +61,14 @@ def choose() -> Data | None:
 
 
 def bundled(name: str) -> Data:
-    data = opened(MADE.get(name, TEXTS), STORYWORLD if name in MADE else None)
-    cell = data.code
-    if name == texts.REVIEWS:
-        cell.let("examples", cell.call(film_reviews))
-        return replace(data, examples=film_reviews(), key=name)
-    made = cell.call(data.kind.made, seed=0, count=MADE_ROWS, split="test")
-    cell.let("examples", Name(f"list({made})[:{MADE_ROWS}]"))
-    return replace(data, examples=storyworld_examples(name), key=name)
+    kind = MADE.get(name, TEXTS)
+    data = opened(kind, STORYWORLD if name in MADE else None)
+    if name in MADE:
+        made = data.code.call(kind.made, seed=0, count=MADE_ROWS, split="test")
+        data.code.let("examples", Name(f"list({made})[:{MADE_ROWS}]"))
+    else:
+        data.code.let("examples", data.code.call(film_reviews))
+    return replace(data, examples=storyworld_examples(name) if name in MADE else film_reviews(), key=name)
 
 
 def opened(kind: Kind, base: str | None = None) -> Data:
@@ -126,9 +123,8 @@ def read(name: str, content: bytes, data: Data, asked: Columns) -> Data:
     kept = st.session_state.get("dataset_read")
     if not kept or kept[0] != key:
         examples, labelled, left_out = examples_of(name, content, data, asked, problem, labelled)
-        inputs = inputs_of(examples[:MOST_ROWS]) if data.kind is TEXTS else ""
-        kept = st.session_state.dataset_read = key, examples, labelled, left_out, inputs
-    _, examples, labelled, left_out, inputs = kept
+        kept = st.session_state.dataset_read = key, examples, labelled, left_out
+    _, examples, labelled, left_out = kept
     if left_out:
         st.warning(plain(without_flags(left_out[:1].upper() + left_out[1:])), icon=":material/content_cut:")
     if len(examples) > MOST_ROWS:
@@ -137,12 +133,7 @@ def read(name: str, content: bytes, data: Data, asked: Columns) -> Data:
     skipped = Name(f"{cell.use(Skipped)}()")
     options = cell.call(ReadOptions, asked, problem, asked.pair is not None, labelled, skipped=skipped)
     cell.let("examples", Name(f"list(task.read_examples({cell.use(Path)}({name!r}), {options}))"))
-    return replace(data, examples=examples[:MOST_ROWS], key=key, labelled=labelled, inputs=inputs, file=True)
-
-
-def inputs_of(examples: Sequence[TextExample]) -> str:
-    """Return what tells the texts apart that a model reads, whatever their labels."""
-    return sha256(repr([(e.id, e.text, e.pair) for e in examples]).encode(errors="surrogatepass")).hexdigest()
+    return replace(data, examples=examples[:MOST_ROWS], key=key, labelled=labelled, file=True)
 
 
 def examples_of(name: str, content: bytes, data: Data, asked: Columns, problem, labelled: bool) -> tuple:

@@ -26,6 +26,7 @@ WHAT = {
     "word labels": " Each word counts once, by the kind of name it is part of.",
     "answer": " Here: whether there is an answer at all.",
 }
+CUTS = {"By length": by_length, "By word": by_word}
 FEW = 20  # texts; with fewer, slices say nothing
 
 
@@ -36,24 +37,17 @@ def show_slices(judged: Judged) -> None:
     texts = [judged.data.kind.text(judged.data.examples[i]) for i in scores.index]
     values, mean, unit = scores.tolist(), float(scores.mean()), judged.data.kind.unit
     st.markdown(f"The dashed line is the mean of all {len(values):,} rows, **{percent(mean)}** ({unit}).")
-    st.subheader("By length", anchor=False)
-    show_slice(judged, by_length, texts, values, mean)
-    st.subheader("By word", anchor=False)
-    if not show_slice(judged, by_word, texts, values, mean):
-        st.caption("No word that stands in ten rows or more lies a standard error below the mean.")
-        return
-    st.caption(
-        "The words whose rows lie furthest below the mean come first. Of some hundred words a few lie three standard "
-        "errors below it by chance alone: before you believe in one, look at its rows (*With the word*, on *Rows*) or "
-        "at other data."
-    )
+    for title, cut in CUTS.items():
+        st.subheader(title, anchor=False)
+        show_slice(judged, cut, texts, values, mean)
 
 
-def show_slice(judged: Judged, cut: Callable, texts: list[str], values: list[float], mean: float) -> bool:
-    """Show the score of each slice; return whether there is any."""
+def show_slice(judged: Judged, cut: Callable, texts: list[str], values: list[float], mean: float) -> None:
+    """Show the score of each slice."""
     slices: list[Slice] = cut(texts, values)
     if not slices:
-        return False
+        st.caption("No word that stands in ten rows or more lies a standard error below the mean.")
+        return
     table = slice_table(slices, judged.data.kind.unit)
     bars, name = slice_bars(table, mean), cut.__name__.removeprefix("by_")
     worst = min(slices, key=lambda one: one.score)
@@ -65,8 +59,12 @@ def show_slice(judged: Judged, cut: Callable, texts: list[str], values: list[flo
     scores = cell.let("scores", Name(f"[{score} for e, p in zip(examples, predictions)]"))
     made = cell.call(slice_table, cell.call(cut, named, scores), judged.data.kind.unit)
     code = cell.picture(slice_bars, made, Name(f"sum({scores}) / len({scores})"))
+    if cut is by_word:
+        st.caption(
+            "The words whose rows lie furthest below the mean come first. Of some hundred words a few lie three "
+            "standard errors below it by chance alone: look at their rows (*With the word*, on *Rows*)."
+        )
     exports(f"slices-by-{name}", table, code, bars)
-    return True
 
 
 def show_confusion(judged: Judged) -> None:
