@@ -34,15 +34,13 @@ def code_of(function: Callable[..., Attribution], loaded: models.Loaded, *argume
     return cell.picture(attribution_bars, *cell.both(function, loaded, *arguments))
 
 
-def show(
-    name: str, both: tuple[Attribution, Attribution], output: str, unit: str, code: str, sentence: str = "", **columns
-) -> None:
+def show(name: str, both: tuple[Attribution, Attribution], output: str, unit: str, code: str) -> None:
     """Say which words contribute most to an output, and fold each token beside random weights away, with the check.
 
-    `both` are from with_control(), `code` draws them, `name` is that of the files; the table has these `columns` too.
+    `both` are from with_control(), `code` draws them, `name` is that of the files.
     """
     found, control = both
-    st.markdown(sentence or in_a_sentence(output, found))
+    st.markdown(in_a_sentence(output, found))
     with st.expander("Each token, beside random weights", icon=":material/bar_chart:"):
         bars = attribution_bars(found, control)
         alt = f"What each token contributes to “{output}”, beside random weights"
@@ -54,7 +52,7 @@ def show(
             f"Difference: {abs(found.delta):.4f}.",
             help=explained(unit),
         )
-    exports(name, attribution_table(found, control).assign(**columns), code, bars)
+    exports(name, attribution_table(found, control), code, bars)
 
 
 def words(found: Attribution, positions: Iterable[int]) -> list[Contribution]:

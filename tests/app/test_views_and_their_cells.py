@@ -46,7 +46,7 @@ VIEWS = {
         "pretrained",
         dict(text=LONG, pair=LONG, tasks_tab="Next sentence"),
     ),
-    "shared.knockout_heads gap": ("attention", "pretrained", dict(text=LONG, attention_tab="Switch heads off")),
+    "views.attention.switch_off": ("attention", "pretrained", dict(text=LONG, attention_tab="Switch heads off")),
     "views.attention.explanation": ("attention", "pretrained", dict(text=LONG, attention_tab="Is it an explanation?")),
     "shared.contributions opinion": ("tasks", "classifier", dict(text=LONG)),
     "shared.contributions names": ("tasks", "tagger", dict(text=LONG)),

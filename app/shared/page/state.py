@@ -10,7 +10,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 Examples = dict[str, dict[str, str]]  # name of an example -> the text of each field
 ROW = "from"  # in the link that leads from a row of a data set to another page
 LINK_CHARACTERS = 6_000  # servers refuse addresses much longer
-POSITIONS = ("mask", "gap", "at", "at-beside", "word", "follow", "window")  # in the link: of one text only
+POSITIONS = ("mask", "gap", "at", "at-beside", "word", "follow")  # in the link: of one text only
 
 
 def example_pills(label: str, examples: Examples, *, wrap: bool = False) -> None:
@@ -114,15 +114,14 @@ def forget_positions() -> None:
         share(key, "")
 
 
-def text_fields(examples: Examples, kind: str, prefix: str = "") -> tuple[str, str | None]:
-    """Show the fields for a text and an optional second one. Pages that use the same prefix share them."""
+def text_fields(examples: Examples, kind: str) -> tuple[str, str | None]:
+    """Show the fields for a text and an optional second one, which all pages share."""
     first = first_texts(examples, kind)
-    default = first[f"{prefix}text"]
     left, right = st.columns([3, 2])
-    text = linked_text(left.text_area, "Your text", f"{prefix}text", default, height=68)
-    usual = first[f"{prefix}pair"] if text == default else ""
-    label = "Second text" if first[f"{prefix}pair"] else "Second text (optional)"  # of pairs it is not
-    pair = linked_text(right.text_area, label, f"{prefix}pair", usual, height=68, placeholder=" ")
+    text = linked_text(left.text_area, "Your text", "text", first["text"], height=68)
+    usual = first["pair"] if text == first["text"] else ""
+    label = "Second text" if first["pair"] else "Second text (optional)"  # of pairs it is not
+    pair = linked_text(right.text_area, label, "pair", usual, height=68, placeholder=" ")
     return text, pair.strip() or None
 
 

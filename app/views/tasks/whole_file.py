@@ -16,9 +16,9 @@ def show() -> None:
         "why."
     )
     data = source.choose()
-    judged = judge(label_names.translated(data)) if data else None
-    if judged is None:
+    if data is None:
         return
+    judged = judge(label_names.translated(data))
     if judged.data.file:
         fit.say_learned(judged.data.loaded)
     show_measures(judged)

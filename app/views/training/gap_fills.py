@@ -24,8 +24,6 @@ def show(run: TrainingRun, source: str, step: int) -> None:
     layout.notices(loaded.name, encoded.dropped, encoded.unknown, len(encoded.tokens))
     gap = choose_gap(encoded)
     frames = frames_of(word_film, loaded, moments, text, None, gap)
-    if not frames:
-        return
     table = word_table(frames, followed_words(frames), loaded.tokenizer)
     cell = Cell()
     film = film_in(cell, source, word_film, text, gap=gap)

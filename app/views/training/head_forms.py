@@ -27,11 +27,10 @@ def show(run: TrainingRun, source: str, step: int) -> None:
     text = text_field(run)
     moments, loaded = moments_of(run), model_at("encoder", run)
     frames = frames_of(head_film, loaded, moments, text, None, MOST_TOKENS)
-    if frames:
-        cell = Cell()
-        film = film_in(cell, source, head_film, text, limit=MOST_TOKENS)
-        control = control_maps(loaded, text, MOST_TOKENS)
-        show_heads(frames, role_targets(frames, control), loaded.name, cell, film, step)
+    cell = Cell()
+    film = film_in(cell, source, head_film, text, limit=MOST_TOKENS)
+    control = control_maps(loaded, text, MOST_TOKENS)
+    show_heads(frames, role_targets(frames, control), loaded.name, cell, film, step)
 
 
 def control_maps(loaded: models.Loaded, text: str, limit: int | None = None) -> AttentionMaps:

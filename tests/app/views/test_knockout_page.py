@@ -112,12 +112,12 @@ def test_a_press_on_the_map_flips_a_head(folders):
 PRESS = """
 from types import SimpleNamespace
 import streamlit as st
-from app.shared import knockout_heads
+from app.views.attention import switch_off
 
 for cells in st.session_state.pressed:
     chosen = [{"layer": layer, "head": head} for layer, head in cells]
     st.session_state["off map"] = SimpleNamespace(selection={"cell": chosen})
-    knockout_heads.switch("off")
+    switch_off.switch()
     st.text(str(st.session_state.off))
 """
 

@@ -52,8 +52,8 @@ class Judged:
         return [self.data.examples[i] for i in self.known], [self.predictions[i] for i in self.known]
 
 
-def judge(data: Data) -> Judged | None:
-    """Return the predictions so far, None without any. A long computation shows a bar and can be stopped."""
+def judge(data: Data) -> Judged:
+    """Return the predictions so far. A long computation shows a bar and can be stopped."""
 
     def rows(model: PretrainedModel, tokenizer: Tokenizer, key: str) -> Iterator:
         for start in range(0, len(data.examples), AT_ONCE):
@@ -64,8 +64,6 @@ def judge(data: Data) -> Judged | None:
     if kept and kept[0] == key:
         return kept[1]
     predictions = progress.rows(rows, data.loaded, data.key, total=len(data.examples))
-    if not predictions:
-        return None
     with st.spinner("Measuring"):
         judged = measured(data, list(predictions))
     if len(predictions) == len(data.examples):
