@@ -9,7 +9,7 @@ from bertlab.corpora.examples import Document
 from bertlab.corpora.labelled.squad import read_squad
 from bertlab.corpora.markdown import blocks
 from bertlab.corpora.pydoc import read_docstrings
-from bertlab.corpora.reading import read_beginning, read_text
+from bertlab.corpora.reading import check_prose, read_beginning, read_text
 from bertlab.corpora.sentences import Heading, split_sentences
 from bertlab.errors import InputError
 
@@ -33,7 +33,7 @@ def read_documents(paths: str | Path | Iterable[str | Path]) -> Iterator[Documen
 
     A heading starts a new document, and so does the paragraph after 50 sentences: one novel gives many documents, which
     next-sentence prediction needs. Headings and Project Gutenberg's own words are left out, and of Markdown (.md)
-    everything but running text. InputError names a file that is missing, is not UTF-8 or holds no text.
+    everything but running text. InputError names a file that is missing, is not UTF-8, holds no text or JSON.
     """
     paths = [paths] if isinstance(paths, str | Path) else paths
     for path in map(Path, paths):
@@ -52,7 +52,9 @@ def text_files(path: Path) -> list[Path]:
 def _documents(path: Path) -> Iterator[Document]:
     empty = True
     read = _markdown if path.suffix == ".md" else _novel
-    for document in assemble(path.stem, read(read_text(path, option=False))):
+    text = read_text(path, option=False)
+    check_prose(text, path)
+    for document in assemble(path.stem, read(text)):
         empty = False
         yield document
     if empty:
@@ -101,7 +103,7 @@ def check_sources(paths: Iterable[Path]) -> None:
         if path in AT_HAND and not path.exists():
             continue
         for file in text_files(path):
-            read_beginning(file)
+            check_prose(read_beginning(file), file)
 
 
 def read_sources(paths: Iterable[Path]) -> Iterator[Document]:

@@ -1,6 +1,7 @@
 """Text files of any encoding, and rows that cannot be used."""
 
 import codecs
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -21,6 +22,8 @@ LONGEST_TEXT = 1_000_000  # characters of one example; what a model reads of it 
 SAMPLE_LINES, SAMPLE_BYTES = 200, 100_000  # by which an encoding is guessed
 # First bytes of files that are often given for text.
 OTHER_FILES = {b"PAR1": "Parquet", b"PK\3\4": "ZIP, Excel or Word", b"%PDF": "PDF", b"\x1f\x8b": "gzip"}
+
+JSON_START = re.compile(r'\s*(?:\[\s*)?\{\s*"[^"]*"\s*:')  # of an object with named values, or of a list of them
 
 UNSEEN = frozenset("Cc Cf Co Zs Zl Zp Mn Mc Me".split())  # kinds of characters
 
@@ -114,6 +117,12 @@ def read_beginning(path: Path, encoding: str = "utf-8", *, option: bool = False)
         return file.readline(BEGINNING)
 
 
+def check_prose(text: str, path: Path, advice: str = "write its texts to a .txt file") -> None:
+    """Raise an InputError for a file that begins with a JSON object: its names and braces are no text to read."""
+    if JSON_START.match(text):
+        raise InputError(f"{path}: begins with a JSON object, not with text: {advice}")
+
+
 def read_json_text(path: Path, encoding: str) -> str:
     """Return all text of a JSON file, which may be one line; other errors are those of `open_text`."""
     with _opened(path, encoding, most=MOST_BYTES) as file:
@@ -186,12 +195,16 @@ def _advice(file: BinaryIO, option: bool) -> str:
     beginning = file.read(4)
     if kind := next((kind for mark, kind in OTHER_FILES.items() if beginning.startswith(mark)), ""):
         return f"it is a {kind} file, not text: give what it holds as text, CSV or JSON lines"
-    sample = _not_ascii(file)
-    likely = from_bytes(sample, cp_isolation=["cp1252"]).best() or from_bytes(sample).best()
-    if likely is None:
-        return "save it as UTF-8, if it is text at all"
-    given = f"give --encoding {likely.encoding}, or " if option else ""
-    return f"it looks like {likely.encoding}: {given}save it as UTF-8"
+    if beginning.count(0) == 2:  # two ASCII letters; from line to line the order of the bytes cannot be told
+        likely = "utf-16-le" if beginning[0] else "utf-16-be"
+    else:
+        sample = _not_ascii(file)
+        found = from_bytes(sample, cp_isolation=["cp1252"]).best() or from_bytes(sample).best()
+        if found is None:
+            return "save it as UTF-8, if it is text at all"
+        likely = found.encoding
+    given = f"give --encoding {likely}, or " if option else ""
+    return f"it looks like {likely}: {given}save it as UTF-8"
 
 
 def _not_ascii(file: BinaryIO) -> bytes:

@@ -238,7 +238,7 @@ def check_inputs(
         raise InputError(f"head_mask must be (layers, heads) = {wanted}, not {tuple(head_mask.shape)}")
     check_range("input_ids", input_ids, config.vocab_size, "vocab_size; are they another tokenizer's?")
     if token_type_ids is not None:
-        only = "; leave token_type_ids out" if config.type_vocab_size == 1 else ""
+        only = "; the model reads no pairs: leave token_type_ids out" if config.type_vocab_size == 1 else ""
         check_range("token_type_ids", token_type_ids, config.type_vocab_size, f"type_vocab_size{only}")
 
 

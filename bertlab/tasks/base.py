@@ -105,6 +105,12 @@ class NamedTask(TaskName):
 
     family: "type[Task]"
 
+    @property
+    def segments(self) -> int:
+        """How many texts stand in a row."""
+        both = self.pairs or all(len(form) > 1 for form in self.family.given)
+        return 2 if both and not self.family.apart else 1
+
 
 class Task(ABC, Generic[Example, Predicted]):
     """A task family: its names, its head, and how its examples are read, encoded, predicted, measured and shown."""
@@ -117,6 +123,7 @@ class Task(ABC, Generic[Example, Predicted]):
         frozenset()
     )  # fields of FinetuneRecipe that not every family heeds, but this one
     whole_batches: ClassVar[bool] = False  # the loss compares the rows of a batch, which must not be cut
+    apart: ClassVar[bool] = False  # each text of an example is a row of its own
     usual_length: ClassVar[int] = 128  # tokens of a row
     given: tuple[tuple[str, ...], ...] = (("text",),)  # what one prediction is made from: any one of these
     line_formats: ClassVar[

@@ -48,6 +48,7 @@ class EmbeddingTask(Task[TextExample, PairPrediction]):
     head = BertForSentenceEmbedding
     best = "mrr"
     whole_batches = True
+    apart = True
     given = (("text", "pair"),)
 
     @staticmethod

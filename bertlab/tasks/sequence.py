@@ -180,9 +180,11 @@ def text_prediction(config: BertConfig, logits: Tensor) -> TextPrediction:
 
 
 def text_predictions(config: BertConfig, logits: Tensor) -> list[TextPrediction]:
-    """Return the prediction for each of B texts from their logits (B, N)."""
+    """Return the prediction for each of B texts from their logits (B, N). InputError: they are several numbers."""
     problem, names = problem_of(config), list(config.label2id)
     if problem == "regression":
+        if (count := logits.size(1)) > 1:
+            raise InputError(f"the model gives {count} numbers for each text (num_labels); bertlab reads one")
         return [TextPrediction(number, {}) for number in logits[:, 0].tolist()]
     several = problem == "multi_label_classification"
     shares = logits.sigmoid() if several else logits.softmax(-1)  # (B, N)

@@ -183,8 +183,11 @@ def check_options(recipe: FinetuneRecipe) -> None:
 
 
 def check_encoder(recipe: FinetuneRecipe, config: BertConfig) -> None:
-    """Raise an InputError for rows that are longer than the model with this config reads, and for a left-to-right one
-    under a head that reads [CLS]."""
+    """Raise an InputError for rows that are longer than the model with this config reads, or of more segments, and for
+    a left-to-right one under a head that reads [CLS]."""
+    if (segments := find_task(recipe.task).segments) > (known := config.type_vocab_size):
+        reads = f"{recipe.model} reads one text in a row (type_vocab_size {known})"
+        raise InputError(f"{reads}, the task {recipe.task} needs {segments}: choose another --model, such as english")
     if recipe.max_length > (most := config.max_position_embeddings):
         limit = f"the {most} positions of {recipe.model}"
         raise InputError(f"max_length={recipe.max_length} is more than {limit}: give less with --max-length")
@@ -230,6 +233,7 @@ def keeps_head(recipe: FinetuneRecipe, config: BertConfig, fields: dict[str, Any
         family_of(recipe.model) in (None, find_task(recipe.task).family)  # None: it has no head that could not fit
         and {*fields.get("id2label", {}).values()} <= {*config.label2id}
         and fields.get("problem_type", problem) == problem
+        and fields.get("num_labels", config.num_labels) == config.num_labels
         and all(getattr(config, name) == getattr(recipe, name) for name in HEAD)
     )
 

@@ -118,7 +118,7 @@ class PretrainRecipe:
         """Return the recipe with the shape of the trained model that it names, if it names one.
 
         The model has more positions in the end if a text is longer than it could read. InputError: there is no such
-        model, or it predicts in another direction.
+        model, it predicts in another direction, or reads no pairs.
         """
         if not self.model:
             return self
@@ -126,6 +126,8 @@ class PretrainRecipe:
         if config.is_decoder != (self.objective == "left-to-right"):
             direction = "left-to-right" if config.is_decoder else "masked"
             raise InputError(f'model={self.model}: was trained with objective="{direction}", which must be this run\'s')
+        if config.type_vocab_size == 1 and self.second_task != "none":
+            raise InputError(f"model={self.model}: reads one text in a row (type_vocab_size 1): --set second_task=none")
         longest = max(self.max_tokens, *(tokens for _, tokens in self.phases), config.max_position_embeddings)
         same = ("num_hidden_layers", "hidden_size", "num_attention_heads", "hidden_dropout_prob", "initializer_range")
         kept = {name: getattr(config, name) for name in (*same, *VARIANTS)}

@@ -34,6 +34,14 @@ def test_both_orders_of_utf_16(tmp_path):
         assert read_text(path) == read_text(path, "utf-16") == "é我"
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf_16_without_its_mark_is_named(tmp_path, encoding):
+    path = tmp_path / "text.txt"
+    path.write_bytes("text,label\ncafé,1\n".encode(encoding))
+    with pytest.raises(InputError, match=f"it looks like {encoding}: give --encoding {encoding}"):
+        read_text(path)
+
+
 @pytest.mark.parametrize(
     ("beginning", "kind"), [(b"PAR1", "Parquet"), (b"PK\3\4", "Excel"), (b"%PDF-1.7\n", "PDF"), (b"\x1f\x8b", "gzip")]
 )

@@ -100,6 +100,14 @@ def test_a_number_before_a_text_belongs_to_it(tmp_path):
     assert list(embed.read_texts(tmp_path / "a.txt", None, "utf-8")) == lines
 
 
+def test_a_first_line_that_is_a_usual_name_is_a_text_of_a_text_file(tmp_path):
+    lines = ["question", "review", "text"]
+    for name, texts in {"a.txt": lines, "a.csv": lines[1:], "a.TXT": lines}.items():
+        (tmp_path / name).write_text("\n".join(lines))
+        assert list(embed.read_texts(tmp_path / name, None, "utf-8")) == texts
+    assert list(embed.read_texts(tmp_path / "a.txt", "question", "utf-8")) == lines[1:]
+
+
 @pytest.mark.parametrize("name", BAD)
 def test_bad_input_leaves_no_file(name, tmp_path, capsys):
     content, out, part = BAD[name]

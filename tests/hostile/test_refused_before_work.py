@@ -74,6 +74,8 @@ PRETRAIN = {
     "no corpora": Case("--data . english-scratch", "no such folder"),
     "second file missing": Case("--text text.txt nowhere.txt", "nowhere.txt"),
     "second file is no text": Case("--text text.txt noise.txt", "noise.txt: not UTF-8"),
+    "second file is JSON": Case("--text text.txt objects.jsonl", "objects.jsonl: begins with a JSON object"),
+    "model of single texts": Case("--text text.txt --model one-segment", "--set second_task=none"),
     "second file a pipe": Case("--text text.txt pipe.txt", "pipe.txt: not a regular file"),
     "folder without text": Case("--text text.txt empty", "holds no .txt or .md file"),
     "out holds a run": Case("--text text.txt --out run", "holds a run already"),
@@ -110,6 +112,8 @@ FINETUNE = {
     "no such label column": Case("sentence --train rows.csv --label-column stars", "stars"),
     "no such text column": Case("sentence --train rows.csv --text-column body", "body"),
     "no second texts": Case("pair --train rows.csv", "--pair-column"),
+    "pairs for a model of single texts": Case("pair --train rows.csv --model one-segment", "reads one text in a row"),
+    "passages for a model of single texts": Case("qa --train rows.csv --model one-segment", "reads one text in a row"),
     "no labels": Case("sentence --train unlabelled.csv", "label"),
     "numbers that are none": Case("sentence --train rows.csv --set problem=regression", "holds no number"),
     "no choices": Case("choice --train rows.csv", "--choice-columns"),
@@ -271,6 +275,8 @@ COMMANDS = {
 def add_models(place, recipe, tok):
     config = recipe.config(tok.vocab_size)
     BertModel(config, add_pooler=False).save_pretrained(place / "encoder", tok)
+    single = config.changed(type_vocab_size=1)
+    BertModel(single, add_pooler=False).save_pretrained(place / "one-segment", tok)
     for name in ("cut", "reshaped", "wordless"):
         shutil.copytree(place / "encoder", place / name)
     weights = place / "cut" / "model.safetensors"
@@ -309,6 +315,7 @@ def place(tmp_path_factory, recipe, tok):
         "text.txt": "The dog saw a kite. It was red, and Rosa had made it.\n\n",
         "more.txt": "Snow fell on the mill. Nobody was at home that day.\n\n",
         "words.conll": "Rosa B-PER\nwaits O\n\n",
+        "objects.jsonl": '{"text": "Snow fell on the mill."}\n',
     }
     tables = {
         "rows.csv": ("text,label\n", "A warm and funny film.,good\nA dull film.,bad\n"),

@@ -154,6 +154,11 @@ def test_a_number(problem):
     )
 
 
+def test_of_several_numbers_none_is_chosen():
+    with pytest.raises(InputError, match="gives 3 numbers for each text"):
+        text_prediction(BertConfig(num_labels=3, problem_type="regression"), torch.tensor([1.0, 2.0, 3.0]))
+
+
 @pytest.mark.parametrize("problem", ["regression", "single_label_classification", "multi_label_classification"])
 def test_a_batch_is_predicted_as_its_rows_are(problem):
     names = {0: "bad"} if problem == "regression" else NAMES

@@ -12,7 +12,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from bertlab import BertForPreTraining, InputError, Tokenizer
+from bertlab import BertForPreTraining, BertForSequenceClassification, InputError, Tokenizer
 from bertlab.corpora.examples import ChoiceExample, TextExample, TokenExample
 from bertlab.corpora.storyworld import questions
 from bertlab.explain.runs import read_run
@@ -194,6 +194,16 @@ def test_a_head_for_the_same_labels_is_kept_and_another_is_new(small, quick, tmp
     new = start_model(recipe, task, task.head_fields(others))
     assert new.classifier.weight.shape[0] == 4
     assert torch.equal(new.bert.pooler.dense.weight, first.model.bert.pooler.dense.weight)
+
+
+def test_a_head_for_several_numbers_is_not_kept_for_one(small, quick, tmp_path):
+    numbers = [replace(e, label=float(number)) for number, e in enumerate(texts(10))]
+    config = BertForPreTraining.from_pretrained(small.model).config.changed(num_labels=3, problem_type="regression")
+    tokenizer = Tokenizer.from_pretrained(small.model)
+    BertForSequenceClassification(config).save_pretrained(tmp_path, tokenizer)
+    task = find_task("sentence").family(tokenizer, 64)
+    model = start_model(replace(small, model=str(tmp_path)), task, task.head_fields(numbers))
+    assert model.classifier.weight.shape[0] == 1
 
 
 def test_same_seed_same_weights_to_the_bit(small, quick):

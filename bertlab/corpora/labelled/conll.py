@@ -8,10 +8,10 @@ from pathlib import Path
 
 from bertlab.corpora.examples import TokenExample
 from bertlab.corpora.labelled.columns import Columns
-from bertlab.corpora.labelled.records import JSON, read_records
+from bertlab.corpora.labelled.records import JSON, NAME_IT_JSON, read_records
 from bertlab.corpora.labelled.schemes import BRACKETS, ENTITY, OUTSIDE, PREFIX, USUAL, Spelling, as_bio, spelling_of
 from bertlab.corpora.letters import UNSPACED
-from bertlab.corpora.reading import Skipped, open_text, usable
+from bertlab.corpora.reading import Skipped, check_prose, open_text, usable
 from bertlab.errors import InputError
 
 Line = tuple[int, str]  # its number, and what it holds
@@ -102,6 +102,7 @@ def has_words(path: Path, columns: Columns, encoding: str = "utf-8") -> bool:
         return False
     with open_text(path, encoding) as file:
         lines = [line for line in islice(file, PEEK) if not BREAK.fullmatch(line) and not line.startswith("# ")]
+    check_prose("".join(lines[:1]), path, NAME_IT_JSON)
     if _most("\t" in line for line in lines):
         return not columns.name(lines[0].rstrip("\r\n").split("\t"))
     rows = [BLANKS.split(line.strip(" \t\r\n")) for line in lines]

@@ -52,13 +52,15 @@ def cells_of(lines: Iterable[str], **options: Any) -> Any:
 def dialect_of(sample: Sequence[str], columns: Columns, path: Path) -> Dialect:
     """Return the dialect of a file from its first lines and the columns that are asked for.
 
-    A first line with the name of a column decides. Last counts which delimiter cuts all lines into equally many cells;
+    A first line with the name of a column decides; in a .txt file, which has a text a line, one name alone does so only
+    where it is asked for. Last counts which delimiter cuts all lines into equally many cells;
     csv.Sniffer would be quadratic in the number of quotes.
     """
     rows = [line for line in sample if line.strip()]
     first = rows[0][:SAMPLE_CHARACTERS].rstrip("\r\n") if rows else ""
     for delimiter in [one for one in DELIMITERS if one in first] or _usual(path):
-        if columns.name(next(cells_of([first], delimiter=delimiter), [])):
+        cells: list[str] = next(cells_of([first], delimiter=delimiter), [])
+        if columns.name(cells) and (len(cells) > 1 or columns.text in cells or path.suffix.lower() != ".txt"):
             return Dialect(delimiter, header=True)
     if _labels_first(rows, columns, path):
         return Dialect(" ", header=False)

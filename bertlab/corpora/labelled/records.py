@@ -9,12 +9,13 @@ from pathlib import Path
 
 from bertlab.corpora.labelled.columns import Columns
 from bertlab.corpora.labelled.dialect import LABEL_FIRST, Dialect, cells_of, dialect_of, sample_of
-from bertlab.corpora.reading import Skipped, open_text, read_beginning, read_json_text, usable
+from bertlab.corpora.reading import Skipped, check_prose, open_text, read_beginning, read_json_text, usable
 from bertlab.errors import InputError
 from bertlab.io.json_files import parse_json
 
 EVERY = Columns()  # none is asked for
-JSON = (".jsonl", ".json")
+JSON = (".jsonl", ".json", ".ndjson", ".jsonlines")
+NAME_IT_JSON = "give the file the ending .jsonl"
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ def read_records(
         return
     with open_text(path, encoding, newline="") as found:
         sample = sample_of(found)
+        check_prose("".join(sample[:1]), path, NAME_IT_JSON)
         dialect, lines = dialect_of(sample, columns, path), chain(sample, found)
         if dialect.delimiter.strip(" "):
             yield from _table(path, lines, dialect, skipped)

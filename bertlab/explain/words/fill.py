@@ -99,9 +99,11 @@ def fill_positions(
 
 
 def likeliest(tokenizer: Tokenizer, log_probabilities: Tensor, positions: Sequence[int], k: int) -> list[Fill]:
-    """Return the Fill of each row of log-probabilities (M, V) at M positions."""
+    """Return the Fill of each row of log-probabilities (M, V) at M positions. Numbers beyond the tokenizer's, with
+    which published models fill up their embeddings, are no tokens to guess."""
     entropy = -(log_probabilities.exp() * log_probabilities).sum(-1)  # (M, V) -> (M,)
-    best = log_probabilities.exp().topk(min(k, log_probabilities.shape[-1]), dim=-1)  # (M, k)
+    tokens = log_probabilities[:, : tokenizer.vocab_size].exp()
+    best = tokens.topk(min(k, tokens.shape[-1]), dim=-1)  # (M, k)
     return [
         Fill(position, tokenizer.convert_ids_to_tokens(ids), values, h)
         for position, ids, values, h in zip(

@@ -69,6 +69,7 @@ FILES = {
         TextExample("2", "a", None, "b"),
     ),
     "a JSON list": ("a.json", ['[{"text": "a",', '"label": 1}]'], {}, TextExample("1", "a", None, "1")),
+    "JSON lines of another ending": ("a.ndjson", [{"text": "a", "label": 1}], {}, TextExample("1", "a", None, "1")),
     "own names": (
         *("a.json", [{"body": "a", "title": "b", "text": "c", "kind": True, "id": ""}]),
         *({"text_column": "body", "pair_column": "title", "label_column": "kind"}, TextExample("1", "a", "b", "True")),
@@ -338,6 +339,12 @@ BAD_FILES = {
     ),
     "a stray quote": ("a.csv", [HEAD, '"a" b,b'], {}, "line 2: the row that begins here is no CSV"),
     "a list that is cut": ("a.json", ['[{"text": "a", "label": "b"}'], {}, "a.json: cannot be read as JSON"),
+    "JSON as text": (
+        "a.txt",
+        [{"text": "a", "label": "b"}],
+        {"labelled": False},
+        "a.txt: begins with a JSON object, not with text: give the file the ending .jsonl",
+    ),
     "nothing": ("a.csv", [], {}, "a.csv: there are no rows"),
     "names only": ("a.csv", [HEAD], {}, "a.csv: there are no rows"),
     "twice": ("a.csv", ["text,text,label", "a,b,c"], {}, "a.csv: two columns are called 'text'"),

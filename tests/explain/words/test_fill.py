@@ -33,6 +33,16 @@ def test_masked_lm_model_and_pair_and_several_masks(tok, model):
     assert len(fills[0].tokens) == tok.vocab_size
 
 
+def test_numbers_beyond_the_tokenizer_are_not_guessed(tok, model):
+    """Published models fill up their embeddings to a round number."""
+    twin = BertForMaskedLM(model.config.changed(vocab_size=tok.vocab_size + 8)).eval()
+    with torch.no_grad():
+        twin.mlm.decoder.bias[tok.vocab_size :] = 2.0
+    (fill,) = fill_mask(twin, tok, TEXT, k=10_000)
+    assert sorted(fill.tokens) == sorted(tok.vocab)
+    assert sum(fill.probabilities) < 0.99
+
+
 def test_no_mask_and_no_text_are_named(model, tok):
     with pytest.raises(InputError, match=r"no \[MASK\]"):
         fill_mask(model, tok, "my dog is hairy")
