@@ -127,6 +127,7 @@ PLAIN = "Ruth met Mark.\nAnna saw Tom.\n"
     [
         ("plain.txt", PLAIN),
         ("plain", PLAIN.replace(" met ", " once more met ")),
+        ("alike.txt", "Ruth met Mark today\nAnna saw Tom today\n"),
         ("table.csv", f"id,text\n1,{PLAIN}".replace("\nAnna", "\n2,Anna")),
         ("table.tsv", f"text\tyear\n{PLAIN}".replace(".\n", ".\t2001\n")),
         ("rows.jsonl", "".join(json.dumps({"text": line}) + "\n" for line in PLAIN.splitlines())),

@@ -92,7 +92,8 @@ def wanted(examples: Iterator[TokenExample], skipped: Skipped | None) -> Iterato
 def has_words(path: Path, columns: Columns, encoding: str = "utf-8") -> bool:
     """Return whether a file to predict has a word a line, or columns with one, and not texts: by the options or its
     ending, else by most of its first lines. Columns are separated by tabs, or by blanks if their last cells look like
-    labels: those of names, or few different ones. JSON lines have words if the first one lists them."""
+    labels: those of names, or few different ones of sentences with a blank line between them. JSON lines have words if
+    the first one lists them."""
     if path.suffix.lower() in CONLL or columns.by_number:
         return True
     if path.suffix.lower() in JSON:
@@ -101,7 +102,8 @@ def has_words(path: Path, columns: Columns, encoding: str = "utf-8") -> bool:
     if path.suffix.lower() == ".csv" or columns.text is not None:
         return False
     with open_text(path, encoding) as file:
-        lines = [line for line in islice(file, PEEK) if not BREAK.fullmatch(line) and not line.startswith("# ")]
+        beginning = list(islice(file, PEEK))
+    lines = [line for line in beginning if not BREAK.fullmatch(line) and not line.startswith("# ")]
     check_prose("".join(lines[:1]), path, NAME_IT_JSON)
     if _most("\t" in line for line in lines):
         return not columns.name(lines[0].rstrip("\r\n").split("\t"))
@@ -110,7 +112,11 @@ def has_words(path: Path, columns: Columns, encoding: str = "utf-8") -> bool:
         return not _most(UNSPACED_TEXT.search(line) for line in lines)
     last = [row[-1] for row in rows]
     few = 2 * len({*last}) <= len(last) and len({len(row) for row in rows}) == 1
-    return not rows or few or _most(ENTITY.fullmatch(label) for label in last)
+    return (
+        not rows
+        or (few and any(map(BREAK.fullmatch, beginning[1:-1])))
+        or _most(ENTITY.fullmatch(label) for label in last)
+    )
 
 
 def _most(found: Iterable[object]) -> bool:
