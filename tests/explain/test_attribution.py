@@ -39,9 +39,11 @@ def test_attributions_of_a_word(tagger, tok):
         assert found.score == pytest.approx(torch.tensor(p).logit().item(), abs=1e-4)
 
 
-@pytest.mark.parametrize("problem", ["regression", "multi_label_classification"])
-def test_labels_that_are_no_rivals(classifier, tok, problem):
-    model = variant(classifier, problem_type=problem)
+@pytest.mark.parametrize(
+    ("problem", "labels"), [("regression", ["stars"]), ("multi_label_classification", ["a", "b", "c"])]
+)
+def test_labels_that_are_no_rivals(classifier, tok, problem, labels):
+    model = variant(classifier, problem_type=problem, id2label=dict(enumerate(labels)))
     labelled = label_text(model, tok, TEXT)
     found = attribute_text(model, tok, TEXT)
     logits = model(**tok([TEXT])).logits[0].detach()
