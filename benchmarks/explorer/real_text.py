@@ -24,7 +24,6 @@ from pathlib import Path
 from app.shared.model import models
 from app.shared.model.bundled import DEFAULT_MODEL
 from app.shared.page import confidence
-from app.shared.text import fit
 from app.views.play import guesses
 from app.views.play.gap import Version
 from app.views.tasks import names, opinion, the_answer
@@ -115,8 +114,8 @@ def answers() -> Iterator[Reply]:
     loaded = models.stand_in("answer", DEFAULT_MODEL)
     for example, found, is_right in answered(TEXTS / "questions.json"):
         said, wanted = (text or "no answer" for text in (found.best.text, example.answer))
-        measured = fit.when_as_sure(loaded, found.best.probability, found.passage)
-        doubt = confidence.doubt(the_answer.ranked(found), confidence.ANSWER, measured)
+        ranked, measured = the_answer.verdict(loaded, found)
+        doubt = confidence.doubt(ranked, confidence.ANSWER, measured)
         yield Reply(example.question, said, wanted, is_right, not doubt)
 
 

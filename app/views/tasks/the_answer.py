@@ -3,6 +3,7 @@
 import pandas as pd
 import streamlit as st
 
+from app.shared.model import models
 from app.shared.page import confidence, layout
 from app.shared.page.exports import exports
 from app.shared.page.markdown import signed
@@ -11,6 +12,7 @@ from app.views.tasks.reading import Reading, drawn_tokens
 from bertlab.draw.charts import spans as span_charts
 from bertlab.draw.html.marked import shaded_passage
 from bertlab.draw.percent import percent
+from bertlab.evaluation.calibration import Bin
 from bertlab.explain.spans import Answer
 from bertlab.tasks.span_decoding import ALWAYS_ANSWER
 
@@ -22,8 +24,8 @@ SHADES = (
 
 def show(reading: Reading) -> None:
     found = reading.found
-    measured = fit.when_as_sure(reading.loaded, found.best.probability, found.passage)
-    confidence.show("Answer", ranked(found), confidence.ANSWER, measured, reading.loaded.name, f"answer{reading.key}")
+    said, measured = verdict(reading.loaded, found)
+    confidence.show("Answer", said, confidence.ANSWER, measured, reading.loaded.name, f"answer{reading.key}")
     with st.container(border=True):
         st.html(shaded_passage(found))
     st.caption(SHADES)
@@ -32,11 +34,16 @@ def show(reading: Reading) -> None:
             "The passage is longer than the model's input, so it was read in "
             f"**{len(found.windows)} overlapping windows**. The one with the answer is shaded."
         )
-    layout.show_shares(pd.DataFrame(ranked(found), columns=["answer", "probability"]), "probability")
+    layout.show_shares(pd.DataFrame(said, columns=["answer", "probability"]), "probability")
     st.markdown(refusal(found))
     cell, made = reading.cell()
     code = cell.html(cell.call(shaded_passage, made))
     exports(f"answer{reading.key}", span_charts.best_table(found), code, span_charts.passage_chart(found))
+
+
+def verdict(loaded: models.Loaded, found: Answer) -> tuple[confidence.Ranked, Bin | None]:
+    """Return the answers, and how often the model was right when it was as sure of the first."""
+    return ranked(found), fit.when_as_sure(loaded, found.best.probability, found.passage)
 
 
 def ranked(found: Answer) -> confidence.Ranked:
