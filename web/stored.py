@@ -42,7 +42,7 @@ def answer(model: BertForMaskedLM, tokenizer: Tokenizer, text: str) -> dict:
     masked = [position for position, token in enumerate(ids) if token == tokenizer.mask_token_id]
     fills = []
     for position in masked:
-        layers = layer_log_probabilities(model, batch, position).exp()  # (L+1, V)
+        layers = layer_log_probabilities(model, tokenizer, batch, position).exp()  # (L+1, V)
         guesses = [likeliest(tokenizer, layer, SHOWN) for layer in layers]
         fills.append({"position": position, "known": likeliest(tokenizer, layers[-1], KNOWN), "layers": guesses})
     heads = [pack(head) for layer in attentions for head in layer[0]]  # L * A x (S, S)

@@ -56,7 +56,8 @@ def word_film(moments: Sequence[Moment], text: str, pair: str | None = None, gap
         positions = (encoded.input_ids == tokenizer.mask_token_id).nonzero()[:, 0].tolist()  # (S,) -> M
         if gap >= len(positions):
             raise InputError("the text has no [MASK] to fill: write [MASK] in place of a word")
-        yield WordFrame(moment.step, position_log_probabilities(model, encoded.batch, positions)[gap].exp())
+        log_p = position_log_probabilities(model, tokenizer, encoded.batch, positions)  # (M, V)
+        yield WordFrame(moment.step, log_p[gap].exp())
 
 
 def followed_words(frames: Sequence[WordFrame]) -> list[int]:

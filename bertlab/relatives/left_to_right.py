@@ -35,7 +35,7 @@ def next_log_probabilities(model: BertForPreTraining, tokenizer: Tokenizer, text
         batch = tokenizer(texts[first : first + BATCH])
         last = batch["attention_mask"].sum(1) - 2  # (N,): the last token before [SEP]
         logits = model(**batch).prediction_logits[torch.arange(len(last)), last]  # (N, S, V) -> (N, V)
-        log_probabilities.append(logits.float().log_softmax(-1))
+        log_probabilities.append(logits.float().log_softmax(-1)[:, : tokenizer.vocab_size])
     return torch.cat(log_probabilities)
 
 

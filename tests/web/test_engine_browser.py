@@ -136,7 +136,7 @@ def test_heads_switched_off_and_guesses_after_each_layer(engine, kernel, name, b
     mask[1, 2] = mask[3, 0] = 0
     with torch.inference_mode():
         without = model(**batch, head_mask=mask).logits[0, position].softmax(-1)
-    layers = layer_log_probabilities(model, batch, position).exp()  # (L+1, V)
+    layers = layer_log_probabilities(model, tok, batch, position).exp()  # (L+1, V)
     ask = "(run) => model.answer(run).fills[0]"
     page = engine(kernel, name, bits)
     for token, p in page.evaluate(ask, {"text": text, "off": ["1-2", "3-0"]})["known"][:50]:

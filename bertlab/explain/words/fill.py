@@ -95,15 +95,13 @@ def fill_positions(
     model: MaskedLM, tokenizer: Tokenizer, batch: dict[str, Tensor], positions: Sequence[int], k: int
 ) -> list[Fill]:
     """Return the `k` likeliest tokens at each of `positions` of a one-row batch (1, S)."""
-    return likeliest(tokenizer, position_log_probabilities(model, batch, positions), positions, k)
+    return likeliest(tokenizer, position_log_probabilities(model, tokenizer, batch, positions), positions, k)
 
 
 def likeliest(tokenizer: Tokenizer, log_probabilities: Tensor, positions: Sequence[int], k: int) -> list[Fill]:
-    """Return the Fill of each row of log-probabilities (M, V) at M positions. Numbers beyond the tokenizer's, with
-    which published models fill up their embeddings, are no tokens to guess."""
+    """Return the Fill of each row of log-probabilities (M, V) at M positions."""
     entropy = -(log_probabilities.exp() * log_probabilities).sum(-1)  # (M, V) -> (M,)
-    tokens = log_probabilities[:, : tokenizer.vocab_size].exp()
-    best = tokens.topk(min(k, tokens.shape[-1]), dim=-1)  # (M, k)
+    best = log_probabilities.exp().topk(min(k, log_probabilities.shape[-1]), dim=-1)  # (M, k)
     return [
         Fill(position, tokenizer.convert_ids_to_tokens(ids), values, h)
         for position, ids, values, h in zip(
@@ -113,10 +111,20 @@ def likeliest(tokenizer: Tokenizer, log_probabilities: Tensor, positions: Sequen
 
 
 @torch.inference_mode()
-def position_log_probabilities(model: MaskedLM, batch: dict[str, Tensor], positions: Sequence[int]) -> Tensor:
+def position_log_probabilities(
+    model: MaskedLM, tokenizer: Tokenizer, batch: dict[str, Tensor], positions: Sequence[int]
+) -> Tensor:
     """Return the log-probabilities (M, V) of the whole vocabulary at M positions of a one-row batch."""
     logits = position_logits(model, beside(model, batch), list(positions))
-    return logits[0].float().cpu().log_softmax(-1)  # (1, M, V) -> (M, V)
+    return log_probabilities_of(tokenizer, logits[0].cpu())  # (1, M, V) -> (M, V)
+
+
+def log_probabilities_of(tokenizer: Tokenizer, logits: Tensor) -> Tensor:
+    """Return the log-probabilities (M, V) of the tokenizer's V tokens from logits (M, W).
+
+    A published model may fill up its embeddings to a round number W: what is beyond V has a share, but is no token.
+    """
+    return logits.float().log_softmax(-1)[:, : tokenizer.vocab_size]
 
 
 def position_logits(model: MaskedLM, batch: dict[str, Tensor], positions: int | list[int]) -> Tensor:

@@ -59,7 +59,7 @@ def follow_word(
         out = model.bert(**batch, output_attentions=True, output_hidden_states=True)
         attention = torch.stack([layer[0, :, position] for layer in out.attentions])  # L x (1, A, S, S) -> (L, A, S)
         states = torch.stack([state[0, position] for state in out.hidden_states])  # L+1 x (1, S, H) -> (L+1, H)
-        logits = position_logits(model, batch, position)[0]  # (1, V) -> (V,)
+        logits = position_logits(model, batch, position)[0, : tokenizer.vocab_size]  # (1, V) -> (V,)
         guesses = logits.topk(len(lens.layers[-1].tokens)).values  # (V,) -> (k,)
         norms, updates = embedding_norms(model, batch), relative_updates(model, out.hidden_states, position)
     return FollowedWord(

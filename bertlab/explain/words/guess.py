@@ -47,7 +47,7 @@ def guess_words(
     """
     batch, positions = masked_row(model, tokenizer, text, limit=limit)
     position = nth(positions, gap)
-    log_p = position_log_probabilities(model, batch, [position])[0, : tokenizer.vocab_size]  # (V,)
+    log_p = position_log_probabilities(model, tokenizer, batch, [position])[0]  # (V,)
     every = torch.arange(len(log_p))  # (V,)
     no_words = tokenizer.continues_word(every) | tokenizer.is_mark(every) | tokenizer.special_mask(every)
     whole = log_p.masked_fill(no_words, -torch.inf)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from bertlab.errors import InputError
-from bertlab.explain.words.fill import Fill, MaskedLM, likeliest, masked_row
+from bertlab.explain.words.fill import Fill, MaskedLM, likeliest, log_probabilities_of, masked_row
 from bertlab.tokenizer import Tokenizer
 
 
@@ -58,7 +58,7 @@ def logit_lens(
     position = gaps[0] if position is None else position
     if position not in gaps:
         raise InputError(f"position={position} is not masked; masked are: {', '.join(map(str, gaps))}")
-    log_p = layer_log_probabilities(model, batch, position)  # (L+1, V)
+    log_p = layer_log_probabilities(model, tokenizer, batch, position)  # (L+1, V)
     layers = likeliest(tokenizer, log_p, [position] * len(log_p), k)
     best = int(log_p[-1].argmax())
     ranks = (log_p > log_p[:, best, None]).sum(-1) + 1  # (L+1, V) -> (L+1,)
@@ -67,8 +67,8 @@ def logit_lens(
 
 
 @torch.inference_mode()
-def layer_log_probabilities(model: MaskedLM, batch: dict[str, Tensor], position: int) -> Tensor:
+def layer_log_probabilities(model: MaskedLM, tokenizer: Tokenizer, batch: dict[str, Tensor], position: int) -> Tensor:
     """(L+1, V): the head's log-probabilities at one position of a row (1, S), after the embeddings and each layer."""
     states = model.bert(**batch, output_hidden_states=True).hidden_states  # L+1 x (1, S, H)
     at_position = torch.stack([state[0, position] for state in states])  # L+1 x (1, S, H) -> (L+1, H)
-    return model.mlm(at_position).float().log_softmax(-1)  # (L+1, H) -> (L+1, V)
+    return log_probabilities_of(tokenizer, model.mlm(at_position))  # (L+1, H) -> (L+1, V)

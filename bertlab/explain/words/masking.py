@@ -69,7 +69,7 @@ def sample_masking(
     after = tokenizer.convert_ids_to_tokens(masked.input_ids[0])
     chosen = [position for position, action in enumerate(actions) if action]
     batch = encoded.batch | {"input_ids": masked.input_ids}
-    log_p = position_log_probabilities(model, batch, chosen)  # (M, V)
+    log_p = position_log_probabilities(model, tokenizer, batch, chosen)  # (M, V)
     guesses = [
         _guess(position, actions[position], encoded.tokens, after, row, int(ids[0, position]), tokenizer)
         for position, row in zip(chosen, log_p, strict=True)

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from bertlab.errors import InputError
 from bertlab.explain.text import encode, longest
-from bertlab.explain.words.fill import Fill, MaskedLM, likeliest, refuse_left_to_right
+from bertlab.explain.words.fill import Fill, MaskedLM, likeliest, log_probabilities_of, refuse_left_to_right
 from bertlab.tokenizer import Tokenizer
 
 TOKENS = 512  # in one batch
@@ -71,7 +71,7 @@ def _surprisals(
 ) -> list[Surprisal]:
     ids = batch["input_ids"][0]  # (1, S) -> (S,)
     truths = ids[positions]  # (M,)
-    log_p = _masked_log_probabilities(model, batch, positions, tokenizer.mask_token_id)  # (M, V)
+    log_p = _masked_log_probabilities(model, tokenizer, batch, positions)  # (M, V)
     found = log_p.gather(1, truths[:, None])  # (M, V) -> (M, 1)
     ranks = (log_p > found).sum(-1) + 1  # (M, V) -> (M,)
     tokens = tokenizer.convert_ids_to_tokens(truths)
@@ -81,10 +81,12 @@ def _surprisals(
 
 
 @torch.inference_mode()
-def _masked_log_probabilities(model: MaskedLM, batch: dict[str, Tensor], positions: list[int], mask_id: int) -> Tensor:
+def _masked_log_probabilities(
+    model: MaskedLM, tokenizer: Tokenizer, batch: dict[str, Tensor], positions: list[int]
+) -> Tensor:
     """(M, V): row m is the head's prediction at position m when that alone is masked in the row (1, S)."""
     rows = {name: tensor.repeat(len(positions), 1) for name, tensor in batch.items()}  # (1, S) -> (M, S)
     each = torch.arange(len(positions))
-    rows["input_ids"][each, positions] = mask_id
+    rows["input_ids"][each, positions] = tokenizer.mask_token_id
     states = model.bert(**rows).last_hidden_state  # (M, S, H)
-    return model.mlm(states[each, positions]).float().log_softmax(-1)  # (M, S, H) -> (M, H) -> (M, V)
+    return log_probabilities_of(tokenizer, model.mlm(states[each, positions]))  # (M, S, H) -> (M, H) -> (M, V)

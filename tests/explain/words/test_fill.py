@@ -7,7 +7,10 @@ from bertlab import BertForMaskedLM
 from bertlab.errors import InputError
 from bertlab.explain.text import clean, encode
 from bertlab.explain.words.fill import fill_mask
+from bertlab.explain.words.follow import follow_word
+from bertlab.explain.words.lens import logit_lens
 from bertlab.explain.words.masking import sample_masking
+from bertlab.explain.words.surprisal import sweep
 from tests.alike import assert_alike
 
 TEXT = "the animal didn't cross the street because it was too [MASK]."
@@ -41,6 +44,10 @@ def test_numbers_beyond_the_tokenizer_are_not_guessed(tok, model):
     (fill,) = fill_mask(twin, tok, TEXT, k=10_000)
     assert sorted(fill.tokens) == sorted(tok.vocab)
     assert sum(fill.probabilities) < 0.99
+    assert logit_lens(twin, tok, TEXT).answer in tok.vocab
+    assert len(follow_word(twin, tok, TEXT, k=10_000).logits) == tok.vocab_size
+    assert all(guess.guess in tok.vocab for guess in sample_masking(twin, tok, TEXT, seed=0, rate=1.0).guesses)
+    assert all({*row.fill.tokens} <= {*tok.vocab} for row in sweep(twin, tok, TEXT, k=10_000))
 
 
 def test_no_mask_and_no_text_are_named(model, tok):
