@@ -1,13 +1,15 @@
 """What each change of the live recipe gives on a processor: steps a second, and words learned from as many tokens.
 
-    python benchmarks/pretraining/live_recipe.py                 # a quarter of an hour on two cores
+    python benchmarks/pretraining/live_recipe.py                # a quarter of an hour on two cores
     python benchmarks/pretraining/live_recipe.py --tokens 0     # speed alone
+    python benchmarks/pretraining/live_recipe.py --seconds 60   # words learned in a minute, not from as many tokens
 
 Each row of the table changes the one above it. Those that begin with "also" change the recipe as it is and were not
 taken. Speed: all rows take turns, and the fastest of some rounds counts; the ratio is that of tokens a second to
 transformers' BertForPreTraining in a plain loop on the batches of the first row, with Muon in the format of the run.
-Words learned: each row trains from the same weights on so many tokens (without padding), with the learning rate brought
-down to zero at the end, and fills gaps of held-out text with 15% of the words masked, as in time_to_accuracy.py.
+Words learned: each row trains from the same weights on so many tokens (without padding), or on those that it gets
+through in so many seconds at that speed, with the learning rate brought down to zero at the end, and fills gaps of
+held-out text with 15% of the words masked, as in time_to_accuracy.py.
 """
 
 import argparse
@@ -66,8 +68,10 @@ ROWS = [
     Row("torch.optim.Muon, 32 texts of 128", LONG, torchs),
     Row("Muon in the format of the run", LONG, FIVE_STEPS),
     Row("four steps with better polynomials", LONG),
-    Row("16 texts in place of 32", replace(LIVE, short_share=0.0)),
+    Row("24 texts in place of 32", replace(LIVE, short_share=0.0)),
     Row("70% of the steps with texts of 64: storyworld-live", LIVE),
+    Row("also 16 texts", replace(LIVE, batch_size=16)),
+    Row("also 32 texts", replace(LIVE, batch_size=32)),
     Row("also the short texts first (phases)", replace(LIVE, short_share=0.0, phases=((0.7, 64),))),
     Row("also 40% masked", replace(LIVE, masking=Masking(0.4))),
     Row("also a vocabulary of 2,000", replace(LIVE, vocab_size=2000)),
@@ -128,7 +132,7 @@ def speeds(rows: list[Row], known: list[list[str]]) -> Iterator[tuple[float, flo
     yield from best
 
 
-def learned(row: Row, known: list[list[str]], tokens: int) -> dict[str, float]:
+def learned(row: Row, known: list[list[str]], tokens: float) -> dict[str, float]:
     """Measures after so many tokens."""
     trial = Contestant(row, known, 10**6)
     trial_batches = islice(trial.batches, 40)
@@ -144,6 +148,7 @@ def learned(row: Row, known: list[list[str]], tokens: int) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tokens", type=int, default=600_000, help="that each row learns from; 0: time alone")
+    parser.add_argument("--seconds", type=float, help="let each row learn for so long, not from as many tokens")
     parser.add_argument("--rows", nargs="+", default=[""], metavar="WORDS", help="only rows whose names hold these")
     options = parser.parse_args()
     keep_memory()
@@ -153,7 +158,8 @@ def main() -> None:
     table = Table("", "steps/s", "tokens/s", "of transformers", "steps", "masked words right", box=None)
     table.add_row("transformers", f"{reference[0]:.2f}", f"{reference[1]:,.0f}", "1.0")
     for row, (steps, tokens) in zip(rows, found, strict=True):
-        end = learned(row, known, options.tokens) if options.tokens else {}
+        learns_from = tokens * options.seconds if options.seconds else options.tokens
+        end = learned(row, known, learns_from) if learns_from else {}
         words = [f"{end['steps']:,}", f"{end['masked_top1']:.3f}"] if end else []
         table.add_row(row.name, f"{steps:.2f}", f"{tokens:,.0f}", f"{tokens / reference[1]:.1f}", *words)
     Console(width=120).print(table)

@@ -169,8 +169,8 @@ PRETRAIN = {
             documents=6000,
             num_hidden_layers=2,
             short_share=0.7,
-            batch_size=16,
-            steps=2800,
+            batch_size=24,
+            steps=1900,
         ),
         PretrainRecipe(name="own-text", documents=0, vocab_size=8000, steps=20_000),
         PretrainRecipe(
