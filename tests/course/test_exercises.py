@@ -65,26 +65,26 @@ def test_an_exercise_not_begun_is_called_so(exercise):
         exercise(*[empty] * len(exercise.references), *exercise.sample())
 
 
-def asserts(text):
-    assert text == ""
+def asserts(*given):
+    assert len(given) == 1
 
 
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (lambda text: None, "your function gives None where a result is asked for: is a `return` missing?"),
-        (lambda text: text.split(), "your result is not of the kind that is asked for: 'list' object has no attribute"),
-        (lambda text: unknown, "your code uses `unknown`, which is not defined."),  # noqa: F821
-        (lambda text: 1 / 0, "your code stopped: division by zero"),
-        (lambda text: next(iter(())), "your code stopped: StopIteration"),
-        (lambda text: {}[text], "your code stopped: KeyError"),
-        (lambda: "", "your code stopped: <lambda>() takes 0 positional arguments but 1 was given"),
+        (lambda *given: None, "your function gives None where a result is asked for: is a `return` missing?"),
+        (lambda *given: [], "your result is not of the kind that is asked for: float() argument must be"),
+        (lambda *given: unknown, "your code uses `unknown`, which is not defined."),  # noqa: F821
+        (lambda *given: 1 / 0, "your code stopped: division by zero"),
+        (lambda *given: next(iter(())), "your code stopped: StopIteration"),
+        (lambda *given: {}[len(given)], "your code stopped: KeyError"),
+        (lambda: "", "your code stopped: <lambda>() takes 0 positional arguments but 3 were given"),
         (asserts, "your code stopped: AssertionError"),
     ],
 )
 def test_what_stops_a_check_is_said_in_a_sentence(answer, said):
     with pytest.raises(Mistake, match="^" + re.escape(said)):
-        EXERCISES["check_left_of_gap"](answer)
+        EXERCISES["check_share_passed"](answer)
 
 
 def endless(first, second, budget):
@@ -100,11 +100,11 @@ def test_a_loop_that_never_ends_is_stopped_and_said(monkeypatch):
 
 
 def test_the_stop_button_stops_a_check():
-    def interrupted(text):
+    def interrupted(*given):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        EXERCISES["check_left_of_gap"](interrupted)
+        EXERCISES["check_share_passed"](interrupted)
 
 
 @pytest.mark.parametrize(

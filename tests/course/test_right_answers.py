@@ -469,6 +469,15 @@ def likeliest_by_sorting(logits, k):
     return order[:k], torch.softmax(logits, 0)[order[:k]]
 
 
+def passed_by_gather(logits, answers, foils):
+    return (logits.gather(1, answers[:, None]) > logits.gather(1, foils[:, None])).float().mean()
+
+
+def passed_by_loops(logits, answers, foils):
+    wins = [row[answer] > row[foil] for row, answer, foil in zip(logits, answers, foils, strict=True)]
+    return sum(wins) / len(wins)
+
+
 def pair_of_tensors(first, second, cls, sep, length):
     ids, types, mask = torch.zeros(3, length, dtype=torch.long)
     text = torch.tensor([cls, *first, sep, *second, sep])
@@ -971,7 +980,7 @@ ANSWERS = {
     "check_interval": [interval_by_choice],
     "check_likeliest": [likeliest_by_sorting],
     "check_pair_inputs": [pair_of_tensors, pair_of_an_array],
-    "check_left_of_gap": [lambda text: text.split("[MASK]")[0] + "[MASK]"],
+    "check_share_passed": [passed_by_gather, passed_by_loops],
     "check_best_span": [span_by_a_table],
     "check_neighbours": [neighbours_one_by_one],
     "check_negative_sampling": [sampling_by_einsum],

@@ -120,12 +120,13 @@ def fill_bars(fills: Mapping[str, Fill], mark: Sequence[str] = ()) -> Figure:
         for y, value in zip(positions, fill.probabilities, strict=True):
             share = f"{value:.0%}" if value >= 0.005 else "<1%"
             ax.text(value + 0.02, y, share, va="center", size=9, color=INK)
-        ax.set(xlim=(0, 1.3), xticks=[0, 0.5, 1])
+        ax.set(xlim=(0, 1.25), xticks=[0, 0.5, 1], xticklabels=["0%", "50%", "100%"])
         ax.set_yticks(positions, fill.tokens, parse_math=False)
         ax.set_xlabel("probability", size=9)
         ax.set_title(title, size=10, loc="left")
         ax.tick_params(axis="y", length=0, labelsize=10)
         clean(ax, "bottom").invert_yaxis()
+        ax.spines["bottom"].set_bounds(0, 1)
     return fig
 
 

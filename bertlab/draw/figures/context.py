@@ -62,8 +62,15 @@ def likeness_map(cosines: Tensor, groups: Mapping[str, Sequence[str]]) -> Figure
     return fig
 
 
-def reader_bars(values: Mapping[str, Tensor], groups: Sequence[str], label: str, chance: float | None = None) -> Figure:
-    """For each series its values (draws, groups): a bar for the mean over the draws, a dot for each draw."""
+def reader_bars(
+    values: Mapping[str, Tensor],
+    groups: Sequence[str],
+    label: str,
+    chance: float | None = None,
+    chance_name: str = "a coin",
+) -> Figure:
+    """For each series its values (draws, groups): a bar for the mean over the draws, a dot for each draw. A dashed line
+    at `chance`."""
     fig = figure(3.1)
     ax = clean(fig.subplots(), "left", "bottom")
     width, x = 0.8 / len(values), np.arange(len(groups))
@@ -77,7 +84,7 @@ def reader_bars(values: Mapping[str, Tensor], groups: Sequence[str], label: str,
             )
     if chance is not None:
         ax.axhline(chance, color=GREY, ls="--", lw=1.2, zorder=0)
-        ax.text(len(groups) - 0.33, chance, "a coin", color=GREY, size=9, va="bottom", ha="right")
+        ax.text(len(groups) - 0.33, chance, chance_name, color=GREY, size=9, va="bottom", ha="right")
     ax.set_xticks(x, groups)
     ax.set(xlim=(-0.5, len(groups) - 0.32), ylim=(0, 1.08), ylabel=label)
     ax.legend(frameon=False, ncols=len(values), loc="lower center", bbox_to_anchor=(0.5, 1), fontsize=9.5)

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from bertlab.draw.figures.base import DIVERGING, INK, clean, figure
-from bertlab.draw.palette import BLUE, GREY, OKABE_ITO
+from bertlab.draw.palette import GREY, OKABE_ITO
 
 STEPS = DIVERGING.resampled(21)  # a tenth each: noise in the smallest digits would only make the image large
 DASHES = ["-", "--", ":", "-."]
@@ -51,25 +51,4 @@ def curves(series: Mapping[str, Sequence[float] | Tensor], xlabel: str, ylabel: 
     ax.set(xlabel=xlabel, ylabel=ylabel)
     ax.margins(x=0.01)
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-    return fig
-
-
-def compared(
-    series: Mapping[str, Sequence[float] | Tensor], xlabel: str, ylabel: str, mark: int | None = None
-) -> Figure:
-    """A small panel for each series but the first, which is grey behind each; a thin vertical line at `mark`."""
-    (first, before), *later = [(name, list(map(float, values))) for name, values in series.items()]
-    fig = figure(2.6)
-    axes = fig.subplots(1, len(later), sharey=True, squeeze=False)[0]
-    for ax, (name, values) in zip(axes, later, strict=True):
-        clean(ax, "left", "bottom").axhline(0, color=GREY, lw=0.8)
-        if mark is not None:
-            ax.axvline(mark, color=GREY, lw=0.8)
-        ax.plot(before, color="#AAAAAA", lw=2.5, label=first)
-        ax.plot(values, color=BLUE, lw=1.2)
-        ax.set_title(name, size=10, loc="left")
-        ax.set_xlabel(xlabel, size=9)
-        ax.margins(x=0.01)
-    axes[0].set_ylabel(ylabel, size=9)
-    axes[0].legend(frameon=False, loc="upper right", fontsize=9)
     return fig

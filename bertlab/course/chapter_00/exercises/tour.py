@@ -1,4 +1,4 @@
-"""From logits to words, three inputs from two texts, what stands left of a gap, the best span."""
+"""From logits to words, three inputs from two texts, how many probes pass, the best span."""
 
 import torch
 
@@ -115,26 +115,46 @@ check_pair_inputs = Exercise(
 )
 
 
-def left_of_gap(text):
-    return text[: text.index("[MASK]")] + "[MASK]"
+def share_passed(logits, answers, foils):
+    rows = torch.arange(len(logits))
+    return (logits[rows, answers] > logits[rows, foils]).float().mean()
 
 
-TWO = "When [MASK] hurt her tooth, [MASK] called the dentist."
-WHOLE = 'text[: text.index("[MASK]")] + "[MASK]"'
+def _gaps() -> list[tuple]:
+    """Logits of several sizes, in one of them a foil as likely as its answer."""
+    cases = []
+    for N, V in ((8, 11), (1, 5), (5, 4), (6, 7)):
+        rows = torch.arange(N)
+        answers = 3 * rows % V
+        cases.append((random_tensor(N, V, seed=N), answers, (answers + 1 + rows % (V - 1)) % V))
+    logits, answers, foils = cases[-1]
+    logits[2, foils[2]] = logits[2, answers[2]]
+    return cases
 
-check_left_of_gap = Exercise(
-    left_of_gap,
-    lambda: [("My [MASK] is hairy.",), (TWO,), ("[MASK] swim.",), ("He [the cat] is [MASK], she is [MASK].",)],
-    right="Right: all that a left-to-right language model would see.",
-    observe=lambda fn, text: {"result": fn(text).strip()},
+
+WINS = "(logits[rows, answers] > logits[rows, foils])"
+
+check_share_passed = Exercise(
+    share_passed,
+    _gaps,
+    right="Right: the share of probes whose answer is likelier than their foil.",
+    observe=lambda fn, *case: value(lambda *given: float(fn(*given)), *case),
     slips=[
-        ("[MASK] itself must stay: the model makes its guess there.", ' + "[MASK]" => '),
-        ("the text is still whole: what stands after the gap must go.", f"{WHOLE} => text"),
-        ("what stands behind the gap is still there: stop with its last letter, ].", '")] + "[MASK]" => ") + 7]'),
-        ("stop at the first [MASK]; a later one stands on its right.", "text.index => text.rindex"),
         (
-            "this is the right side: keep what stands left of the gap.",
-            f'{WHOLE} => "[MASK]" + text.split("[MASK]", 1)[1]',
+            "here the answer must be the likeliest of all words: compare it with its foil alone.",
+            f"{WINS} => (logits.argmax(1) == answers)",
+        ),
+        ("this is the share of probes whose foil wins.", f"{WINS} => (logits[rows, answers] < logits[rows, foils])"),
+        ("a foil as likely as the answer does not pass.", f"{WINS} => (logits[rows, answers] >= logits[rows, foils])"),
+        ("this is how many pass: divide by the number of probes.", ".mean() => .sum()"),
+        (
+            "logits[:, answers] takes all answers for each probe, (N, N): row n goes with answers[n] alone.",
+            f"{WINS} => (logits[:, answers] > logits[:, foils])",
+        ),
+        ("compare their logits, not their ids.", f"{WINS} => (answers > foils)"),
+        (
+            "by how much the answer wins does not matter: count the probes in which it does.",
+            f"{WINS} => (logits[rows, answers] - logits[rows, foils])",
         ),
     ],
 )
