@@ -119,6 +119,8 @@ def test_a_visitor_asks_for_all_three(tab, site):
     assert not tab.locator("#task").is_visible() and asked == []  # nothing is fetched before it is asked for
     tab.get_by_role("button", name="Opinion").click()
     shown(tab)
+    tab.locator("#status", has_text="Answered by english, here").wait_for()
+    assert tab.locator("#progress").is_hidden()  # the adapter has come, and no model is on its way
     tab.fill("#task-text", "The food was cold and the waiter was rude to us. Never again.")
     expect(tab.locator("#task-answer .word").first).to_have_text("negative", timeout=60_000)
     expect(tab.locator("#task-answer .note")).to_have_text(re.compile(r"^Of \d+ test texts"))

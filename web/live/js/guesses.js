@@ -35,10 +35,10 @@ export const column = (title, ...children) => element("div", { className: "colum
 
 // answers: one, or two; titles: as many. `mine` is the visitor's own guess.
 export function drawGuesses(box, answers, titles, mine, guessing, say) {
-  const full = largest(answers) || 1;
-  box.replaceChildren(...answers.map(({ fills }, side) => column(titles[side], ...(fills.length
+  const full = largest(answers) || 1, none = ({ tokens }) => (!guessing ? say.noHead : tokens.length > 2 ? say.nothing : say.empty);
+  box.replaceChildren(...answers.map(({ fills, ...answer }, side) => column(titles[side], ...(fills.length
     ? fills.flatMap((fill, m) => gap(fill, side ? answers[0].fills[m] : undefined, fills.length, m, full, mine, say))
-    : [element("p", { className: "note", textContent: guessing ? say.nothing : say.noHead })]))));
+    : [element("p", { className: "note", textContent: none(answer) })]))));
 }
 
 function layerRows({ layers }, say) {
