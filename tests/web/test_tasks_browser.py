@@ -148,6 +148,12 @@ def test_a_visitor_asks_for_all_three(tab, site):
     tab.goto(link)
     answer.wait_for()
     tab.locator("#task-answer .column").nth(1).wait_for()
+    tab.fill("#task-question", "")
+    tab.locator("#task-answer .column").first.wait_for(state="detached")
+    assert tab.locator("#task-status").text_content() == ""
+    tab.fill("#task-question", "Who?")
+    tab.fill("#task-text", "\U0001f600")
+    tab.locator("#task-status", has_text="[UNK] stands for what is not in this model's vocabulary").wait_for()
     tab.fill("#task-text", "")
     tab.locator("#task-answer .column").first.wait_for(state="detached")
     assert tab.outside == [] and tab.broken == []

@@ -98,7 +98,7 @@ export class Model {
   solve({ text, question = null, random = false }) {
     const { task, bert, head, config } = this.taught, read = this.tokenizer.encode(text, question === null ? LONGEST : PASSAGE, question);
     const { states } = (random ? this.random : bert).forward(read.ids, { second: read.second });
-    return { ...TASKS[task](states.at(-1), head, config, { ...read, text }), cut: read.cut };
+    return { ...TASKS[task](states.at(-1), head, config, { ...read, text }), cut: read.cut, unknown: read.tokens.includes("[UNK]") };
   }
 
   named(guesses) {

@@ -4,7 +4,7 @@ import { languages } from "../strings.js";
 import { Client } from "./client.js";
 import { element, find } from "./dom.js";
 import { dropped, wanted } from "./folder.js";
-import { drawGuesses, drawLayers, largest } from "./guesses.js";
+import { drawGuesses, drawLayers, fullBar } from "./guesses.js";
 import { drawHead, drawHeads, drawRamp, DRAWN, onSpecial } from "./heads.js";
 import { FIRST_HEAD, more, readLink, writeLink } from "./link.js";
 import { drawPicture, give } from "./picture.js";
@@ -164,7 +164,7 @@ function draw() {
   if (!last) return;
   const { answers, shape } = last, names = titles();
   if (!covered || !fills.length) drawGuesses(find("guesses"), answers, names, state.mine, shape.guessing, say);
-  find("scale").textContent = fills.length ? say.scale(largest(answers)) + (answers.length > 1 ? say.scaleChanged : "") : "";
+  find("scale").textContent = fills.length ? say.scale(fullBar(answers)) + (answers.length > 1 ? say.scaleChanged : "") : "";
   if (answers[0].tokens.includes("[UNK]")) find("scale").textContent += ` ${say.unknown}`;
   if (answers[0].cut) find("scale").textContent += ` ${say.cut}`;
   if (state.layers && !covered) drawLayers(find("layers"), answers, names, say);
