@@ -11,14 +11,14 @@ const NAMES = ["paper", "text", "quiet", "ink", "bar", "more", "less"];
 let colours = {}; // those of the page as it is drawn now
 const css = (name, opacity = 1) => `rgb(${colours[name].join(" ")} / ${opacity})`;
 
-// Words in lines that fit.
+// Words in lines that fit: three of them, then an ellipsis.
 function wrapped(pen, text, width) {
   const rows = [""];
   for (const word of text.split(" ")) {
     if (pen.measureText(`${rows.at(-1)} ${word}`).width > width) rows.push(word);
     else rows[rows.length - 1] = `${rows.at(-1)} ${word}`.trim();
   }
-  return rows.slice(0, 3);
+  return rows.length > 3 ? [rows[0], rows[1], `${rows[2]} …`] : rows;
 }
 
 function write(pen, text, x, y, { size = 20, name = "text", align = "left", bold = false } = {}) {
