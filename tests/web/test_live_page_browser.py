@@ -111,6 +111,18 @@ def test_every_example_is_answered_before_a_model_has_come(new_tab, live_site):
         never.set()
 
 
+def test_on_a_slow_line_the_sentence_comes_before_the_answers(new_tab, live_site):
+    come = threading.Event()
+    with served(live_site, lambda path: come.wait(60) if "stored.json" in path else None) as site:
+        tab = new_tab()
+        tab.goto(f"{site}/live/")
+        expect(tab.locator("#text")).to_have_value(TEXT)
+        assert not tab.locator("#attention").is_visible()  # there is nothing to show yet
+        come.set()
+        tab.locator("#heads button").first.wait_for()
+        unharmed(tab)
+
+
 def test_hide_a_word_bring_it_back_and_type(page):
     assert guesses(page)[0] == "of"
     page.get_by_role("button", name="hide niece").click()

@@ -161,6 +161,7 @@ function draw() {
   find("show").hidden = !covered;
   for (const id of ["guesses", "scale"]) find(id).hidden = covered && fills.length > 0;
   find("layers-box").hidden = covered || !fills.length;
+  find("attention").hidden = !last;
   if (!last) return;
   const { answers, shape } = last, names = titles();
   if (!covered || !fills.length) drawGuesses(find("guesses"), answers, names, state.mine, shape.guessing, say);
@@ -399,12 +400,15 @@ async function start() {
   speak();
   listen();
   navigator.serviceWorker?.register("../sw.js").catch(() => null); // without one the page needs its server
-  [site, stored] = await Promise.all(["site.json", "stored.json"].map(async (name) => (await fetch(name)).json()));
-  unpack(stored.answers);
+  const [wrote, answers] = ["site.json", "stored.json"].map(async (name) => (await fetch(name)).json());
+  site = await wrote;
   speak();
   drawExamples();
   if (!state.text) Object.assign(state, { text: site.gaps[0].text, swap: site.gaps[0].swap ?? null, guessFirst: true });
   cover();
+  drawSentence(); // before the answers have come, which are larger
+  stored = await answers;
+  unpack(stored.answers);
   update();
   openModels();
   const { siblings, tasks, models: [{ name }] } = site;
