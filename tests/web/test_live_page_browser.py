@@ -173,6 +173,26 @@ def test_swap_a_word_and_the_control(page):
     assert page.locator("#layers-box").get_attribute("open") is not None
 
 
+def test_a_swap_goes_with_its_word(page):
+    page.select_option("#swap-word", label="niece")
+    page.fill("#swap-to", "dog")
+    changed = page.get_by_role("heading", name="Changed: dog for niece")
+    changed.wait_for()
+    page.fill("#text", "Today my niece is afraid [MASK] spiders.")
+    page.wait_for_url("**swap=2*")
+    changed.wait_for()
+    page.get_by_role("button", name="hide niece").click()
+    changed.wait_for(state="detached")
+    page.get_by_role("button", name="bring back niece").click()
+    page.select_option("#swap-word", label="niece")
+    page.fill("#swap-to", "dog")
+    changed.wait_for()
+    page.fill("#text", "She [MASK] to school.")
+    changed.wait_for(state="detached")
+    assert "swap=" not in page.url and page.input_value("#swap-to") == ""
+    unharmed(page)
+
+
 def test_heads_by_keyboard_and_switched_off(page):
     first = page.get_by_role("radio", name=re.compile("^Layer 1, head 1: most is read from"))
     first.focus()

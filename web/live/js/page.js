@@ -9,7 +9,7 @@ import { drawHead, drawHeads, drawRamp, DRAWN, onSpecial } from "./heads.js";
 import { FIRST_HEAD, more, readLink, writeLink } from "./link.js";
 import { drawPicture, give } from "./picture.js";
 import { Refusal } from "./refuse.js";
-import { bare, gapsDrawn, gapsRead, hide, isHidden, put, swapped, words } from "./sentence.js";
+import { bare, gapsDrawn, gapsRead, hide, isHidden, moved, put, swapped, words } from "./sentence.js";
 import { taughtSection } from "./taught.js";
 import { debounced, oneAtATime } from "./timing.js";
 
@@ -119,7 +119,7 @@ function drawSentence() {
 function hideWord(at) {
   hidden.set(at, bare(words(state.text)[at]));
   cover();
-  change({ text: hide(state.text, at) });
+  change({ text: hide(state.text, at), swap: state.swap?.word === at ? null : state.swap }); // a hidden word is not swapped
 }
 
 // The word that was hidden; where the visitor wrote [MASK], the first guess.
@@ -296,10 +296,10 @@ const textTyped = () => gapsRead(find("text").value).replace(/\s+/g, " ").trim()
 
 // What is typed is in the state at once, or an answer that comes meanwhile would draw the old text over it.
 function readText() {
-  const text = textTyped(), { swap } = state;
+  const text = textTyped(), swap = moved(state.swap, words(state.text), words(text));
   hidden = new Map();
   covered = false;
-  Object.assign(state, { text, swap: swap && swap.word < words(text).length ? swap : null });
+  Object.assign(state, { text, swap });
 }
 
 function readSwap() {

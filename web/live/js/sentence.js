@@ -30,3 +30,9 @@ export function swapped(text, { word, to }) {
   const old = words(text)[word];
   return old === undefined ? text : withWord(text, word, to + old.slice(bare(old).length));
 }
+
+// A swap in the words of another text: its word may have moved; if it is gone, so is the swap.
+export function moved(swap, before, after) {
+  const word = swap && before[swap.word], at = word === after[swap?.word] ? swap?.word : after.indexOf(word);
+  return word && at >= 0 ? { ...swap, word: at } : null;
+}
