@@ -149,8 +149,11 @@ def test_a_gap_may_be_a_line(page, site):
 
 
 def test_what_cannot_be_answered_is_said(page):
+    page.uncheck("#special")
     page.fill("#text", "")
     page.get_by_text("Write a sentence above.").wait_for()
+    page.get_by_role("button", name=re.compile(r"^\[CLS\] reads")).wait_for()  # there is nothing else to draw
+    unharmed(page)
     page.fill("#text", "The \U0001f600 was [MASK].")
     page.get_by_text("[UNK] stands for what is not in this model's vocabulary.").wait_for()
     unharmed(page)
