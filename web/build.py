@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,7 @@ SITE = ROOT / "build" / "site"
 MODELS = ("english", "english-scratch")  # those that are bundled: the best first, the quickest to load last
 # What siblings of the best model were taught, each an adapter of it.
 SIBLINGS = {"opinion": "english-sentiment", "names": "english-names", "answers": "english-questions"}
+SECTION = re.compile(r'(<section id="([^"]+)">\s*(?:<span[^>]*></span>\s*)*<h\d)')
 ADAPTER_FILES = ("config.json", "adapter_config.json", "adapter_model.safetensors")
 
 
@@ -47,9 +49,18 @@ def build_book(site: Path) -> None:
 
 
 def index_search(site: Path) -> None:
-    """Write the search index: the pages' own text, without code that draws."""
+    """Write the search index: the pages' own text, without code that draws.
+
+    Sphinx gives sections their names, and Pagefind asks headings for them: it reads copies of the pages.
+    """
     options = ["--root-selector", "article", "--exclude-selectors", "script,.headerlink", "--silent"]
-    subprocess.run([sys.executable, "-m", "pagefind", "--site", str(site), *options], check=True)
+    with tempfile.TemporaryDirectory() as copies:
+        for page in site.rglob("*.html"):
+            copy = Path(copies) / page.relative_to(site)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_text(SECTION.sub(r'\1 id="\2"', page.read_text(encoding="utf-8")), encoding="utf-8")
+        place = ["--site", copies, "--output-path", str(site / "pagefind")]
+        subprocess.run([sys.executable, "-m", "pagefind", *place, *options], check=True)
 
 
 def build_live(site: Path, models: list[str], texts: int = TEXTS) -> None:

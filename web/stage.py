@@ -17,6 +17,13 @@ BOOK = Path(__file__).parent / "book"
 LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(([^()\s]+)\)")  # not pictures; a label may hold [CLS]
 GITHUB = "https://github.com/"
 WIDGET = "application/vnd.jupyter.widget-view+json"
+# What the live page reads of a panel's texts, by the panel: names of its link.
+TASKS = {
+    "question_panel": ("answers", "ask", "read"),
+    "spans_panel": ("answers", "ask", "read"),
+    "names_panel": ("names", "read"),
+}
+ELSEWHERE = ("classify_panel", "pair_panel", "search_panel")  # the live page was not taught this
 HINT = "<p><i>Run this cell to get its controls.</i></p>"
 
 
@@ -27,7 +34,8 @@ def stage(folder: Path) -> None:
     shutil.copytree(ROOT / "docs", folder / "docs", ignore=shutil.ignore_patterns("*.csv"))
     shutil.copy(ROOT / "CONTRIBUTING.md", folder / "contributing.md")
     front, readme = (page.read_text(encoding="utf-8") for page in (folder / "index.md", ROOT / "README.md"))
-    (folder / "index.md").write_text(front.replace("README\n", readme.partition("\n")[2], 1), encoding="utf-8")
+    readme = readme[readme.index("bertlab is a course") :]  # the book has its own way in
+    (folder / "index.md").write_text(front.replace("README\n", readme, 1), encoding="utf-8")
     (folder / "models").mkdir()
     for name in bundled_models():
         card = (locate(name) / "README.md").read_text(encoding="utf-8")
@@ -75,11 +83,14 @@ def links(text: str, here: str, folder: Path) -> str:
 
 def chapter(notebook: dict, path: Path, folder: Path) -> dict:
     """Return a notebook as the book shows it: links, panels and hints for a reader who runs nothing."""
+    named: dict[str, str] = {}
     for cell in notebook["cells"]:
         source = "".join(cell["source"])
+        if cell["cell_type"] == "code":
+            named |= strings(parsed(source), named)
         if cell["cell_type"] == "markdown":
             cell["source"] = links(source, f"notebooks/{path.name}", folder)
-        cell["outputs"] = [output(one, source) for one in cell.get("outputs", [])]
+        cell["outputs"] = [output(one, source, named) for one in cell.get("outputs", [])]
         if cell["cell_type"] == "markdown":
             del cell["outputs"]
     first = notebook["cells"][0]
@@ -105,31 +116,66 @@ def colab(name: str, address: str) -> str:
     return f' <a href="{escape(link)}">Colab</a> opens it too; run this there first: <code>{escape(cell)}</code>'
 
 
-def output(saved: dict, source: str) -> dict:
+def output(saved: dict, source: str, named: dict[str, str]) -> dict:
     """Return a saved output without what needs a running kernel."""
     if saved["output_type"] == "error":
         return {"output_type": "stream", "name": "stdout", "text": "\n".join(saved["traceback"])}
     if WIDGET in saved.get("data", {}):
         html = "".join(saved["data"].get("text/html", ""))
-        saved["data"] = {"text/html": html.replace(HINT, live(source)), "text/plain": ""}
+        saved["data"] = {"text/html": html.replace(HINT, live(source, named)), "text/plain": ""}
     return saved
 
 
-def live(source: str) -> str:
-    """Return what stands in place of a panel's controls: a link to the live page, with the panel's text."""
-    query = "".join(f"?{urlencode({'text': text})}" for text in panel_texts(source)[:1])
-    return (
-        '<p class="run">The controls of this panel work in the notebook. '
-        f'<a href="../live/{query}">The live page</a> takes any sentence right here.</p>'
+def live(source: str, named: dict[str, str]) -> str:
+    """Return what stands in place of a panel's controls; a link to the live page where that shows the panel's text."""
+    query = panel_query(parsed(source), named)
+    query = {name: text.replace("[MASK]", "___") for name, text in query.items()}  # as live/js/link.js writes it
+    offer = (
+        f' <a href="../live/?{escape(urlencode(query))}">The live page</a> takes this text and any other.'
+        if query
+        else ""
     )
+    return f'<p class="run">The controls of this panel work in the notebook.{offer}</p>'
 
 
-def panel_texts(source: str) -> list[str]:
-    """Return the sentences that a cell gives a panel."""
-    try:
-        calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
-    except SyntaxError:  # a magic of IPython
-        return []
-    given = [one for call in calls if ast.unparse(call.func).endswith("_panel") for one in call.args]
-    texts = [one.value for one in given if isinstance(one, ast.Constant) and isinstance(one.value, str)]
-    return [text for text in texts if " " in text]
+def panel_query(cell: ast.Module, named: dict[str, str]) -> dict[str, str]:
+    """Return the link to the live page with the texts that a cell gives a panel; nothing if there are none."""
+    for call in (node for node in ast.walk(cell) if isinstance(node, ast.Call)):
+        panel = ast.unparse(call.func).rpartition(".")[2]
+        if not panel.endswith("_panel") or panel in ELSEWHERE:
+            continue
+        texts = [text for text in (string(one, named) for one in call.args) if text and " " in text]
+        task, *parts = TASKS.get(panel, ("", "text"))
+        if len(texts) >= len(parts):
+            return ({"task": task} if task else {}) | dict(zip(parts, texts, strict=False))
+    return {}
+
+
+def parsed(source: str) -> ast.Module:
+    """Return a cell as a tree, its lines of magic left out."""
+    return ast.parse("\n".join(line for line in source.splitlines() if not line.startswith(("%", "!"))))
+
+
+def strings(cell: ast.Module, named: dict[str, str]) -> dict[str, str]:
+    """Return the variables of a cell that are texts: name -> text."""
+    found: dict[str, str] = {}
+    for node in cell.body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            if (text := string(node.value, named | found)) is not None:
+                found[node.targets[0].id] = text
+    return found
+
+
+def string(node: ast.AST, named: dict[str, str]) -> str | None:
+    """Return the text that an expression stands for: in quotes, a variable, or an f-string of these."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.Name(id=name):
+            return named.get(name)
+        case ast.FormattedValue(value=value, format_spec=None):
+            return string(value, named)
+        case ast.JoinedStr(values=values):
+            parts = [string(value, named) for value in values]
+            return None if None in parts else "".join(map(str, parts))
+    return None

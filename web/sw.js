@@ -13,6 +13,8 @@ addEventListener("activate", (event) => event.waitUntil((async () => {
   await clients.claim();
 })()));
 
+let keeping = null; // the index: a search asks for many parts of it
+
 // A page is the same whatever its link says, and so is the index that Pagefind asks for with the time of day. The weights are
 // kept by the worker of the live page.
 async function answer(request) {
@@ -20,7 +22,7 @@ async function answer(request) {
   const kept = await cache.match(request, { ignoreSearch: page || search });
   if (kept) return kept;
   const fresh = await fetch(request);
-  if (search) keep(SEARCH).catch(() => null);
+  if (search) keeping ??= keep(SEARCH).catch(() => { keeping = null; });
   else if (fresh.status === 200 && !request.url.includes(".safetensors")) await cache.put(page ? request.url.split("?")[0] : request, fresh.clone());
   return fresh;
 }

@@ -54,11 +54,23 @@ def test_no_output_waits_for_a_kernel(whole_site):
     for page in (whole_site / "notebooks").glob("[0-9]*.html"):
         text = page.read_text(encoding="utf-8")
         assert "Run this cell to get" not in text and "widget-view" not in text, page.name
-        assert "../live/" in text and f'href="{page.stem}.ipynb" download' in text
+        assert "of this panel work in the notebook" in text and f'href="{page.stem}.ipynb" download' in text
         assert (page.parent / f"{page.stem}.ipynb").is_file()
         assert not re.search(r'<div class="cell_output[^>]*>\s*</div>', text), f"{page.name}: a blank output"
-    tour = (whole_site / "notebooks" / "00_tour.html").read_text(encoding="utf-8")
-    assert "../live/?text=My+dog+is+%5BMASK%5D." in tour  # the panel's own text
+
+
+# What the panels of a chapter show, and the link to the live page with the same text.
+SAME_TEXT = {
+    "00_tour": "?text=My+dog+is+___.",
+    "04_attention": "?text=The+animal+didn%27t+cross+the+street+because+the+___+was+too+wide.",
+    "11_every_token": "?task=names&amp;read=Rose+Hill+gave",
+    "12_where_the_answer_stands": "?task=answers&amp;ask=Where+did+Mark+wait%3F&amp;read=Ruth+Hill",
+}
+
+
+def test_panels_lead_to_the_live_page_with_their_text(whole_site):
+    for name, query in SAME_TEXT.items():
+        assert f'href="../live/{query}' in (whole_site / "notebooks" / f"{name}.html").read_text(encoding="utf-8"), name
 
 
 def test_every_link_leads_somewhere(whole_site):
@@ -87,6 +99,28 @@ def test_a_learners_words_find_the_chapter(tab, book):
         first = [link.get_attribute("href") for link in tab.locator("#found a").all()[:3]]
         assert any(chapter in link for link in first), (question, first)
     assert tab.outside == [] and tab.broken == []
+
+
+def test_a_result_leads_to_its_section(tab, book):
+    tab.goto(f"{book}/search.html?q=why+divide+by+sqrt+d")
+    tab.get_by_role("link", name="04 Attention › 3. Why divide by the square root of D?").click()
+    there = "() => Math.abs(document.querySelector(location.hash)?.getBoundingClientRect().top) < innerHeight"
+    tab.wait_for_function(there)  # the page glides there
+    tab.goto(f"{book}/search.html?q=zebra+vs+gpt")  # no page has all of these words
+    tab.locator("#found a").first.wait_for()
+    assert tab.locator("#found mark").count() and tab.broken == []
+
+
+def test_words_of_a_table_are_whole_on_a_phone(tab, book):
+    tab.set_viewport_size({"width": 390, "height": 844})
+    tab.goto(f"{book}/notebooks/README.html")
+    lines = """() => {
+      const range = document.createRange(), cell = [...document.querySelectorAll("td")].at(3);
+      const text = cell.querySelector("p") ?? cell;
+      range.selectNodeContents(text);
+      return [text.textContent, range.getClientRects().length];
+    }"""
+    assert tab.evaluate(lines) == ["Python", 1]
 
 
 def test_a_visited_page_and_the_search_go_on_without_the_server(new_tab, whole_site):

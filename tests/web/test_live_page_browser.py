@@ -103,12 +103,24 @@ def test_every_example_is_answered_before_a_model_has_come(new_tab, live_site):
         assert examples.count() >= 6
         for number in range(examples.count()):
             examples.nth(number).click()
-            expect(tab.locator("#text")).to_have_value(examples.nth(number).text_content())
+            expect(tab.locator("#text")).to_have_value(examples.nth(number).text_content().replace("___", "[MASK]"))
             tab.locator("#guesses .word").first.wait_for()
             assert "when this page was made" in tab.locator("#status").text_content()
         unharmed(tab)
         tab.close()
         never.set()
+
+
+def test_on_a_slow_line_the_sentence_comes_before_the_answers(new_tab, live_site):
+    come = threading.Event()
+    with served(live_site, lambda path: come.wait(60) if "stored.json" in path else None) as site:
+        tab = new_tab()
+        tab.goto(f"{site}/live/")
+        expect(tab.locator("#text")).to_have_value(TEXT)
+        assert not tab.locator("#attention").is_visible()  # there is nothing to show yet
+        come.set()
+        tab.locator("#heads button").first.wait_for()
+        unharmed(tab)
 
 
 def test_hide_a_word_bring_it_back_and_type(page):
@@ -123,6 +135,27 @@ def test_hide_a_word_bring_it_back_and_type(page):
     page.fill("#text", "Two plus two is [MASK].")
     page.locator("#guesses .word").first.wait_for()
     page.wait_for_url("**text=Two+plus+two*")
+    unharmed(page)
+
+
+def test_a_gap_may_be_a_line(page, site):
+    page.fill("#text", "Better ___ than never, [mask] they say.")
+    page.get_by_text("Hidden word 2").wait_for()
+    assert page.locator("#text").input_value() == "Better ___ than never, [mask] they say."  # as it was typed
+    assert page.locator("#words button").all_text_contents()[1] == "[MASK]"
+    page.goto(f"{site}/live/?text=My+niece+is+afraid+___+spiders.")
+    answered(page)
+    assert guesses(page)[0] == "of"
+
+
+def test_what_cannot_be_answered_is_said(page):
+    page.uncheck("#special")
+    page.fill("#text", "")
+    page.get_by_text("Write a sentence above.").wait_for()
+    page.get_by_role("button", name=re.compile(r"^\[CLS\] reads")).wait_for()  # there is nothing else to draw
+    unharmed(page)
+    page.fill("#text", "The \U0001f600 was [MASK].")
+    page.get_by_text("[UNK] stands for what is not in this model's vocabulary.").wait_for()
     unharmed(page)
 
 
@@ -141,6 +174,26 @@ def test_swap_a_word_and_the_control(page):
     page.goto(link)
     page.get_by_role("heading", name="Changed: dog for niece, random weights").first.wait_for()
     assert page.locator("#layers-box").get_attribute("open") is not None
+
+
+def test_a_swap_goes_with_its_word(page):
+    page.select_option("#swap-word", label="niece")
+    page.fill("#swap-to", "dog")
+    changed = page.get_by_role("heading", name="Changed: dog for niece")
+    changed.wait_for()
+    page.fill("#text", "Today my niece is afraid [MASK] spiders.")
+    page.wait_for_url("**swap=2*")
+    changed.wait_for()
+    page.get_by_role("button", name="hide niece").click()
+    changed.wait_for(state="detached")
+    page.get_by_role("button", name="bring back niece").click()
+    page.select_option("#swap-word", label="niece")
+    page.fill("#swap-to", "dog")
+    changed.wait_for()
+    page.fill("#text", "She [MASK] to school.")
+    changed.wait_for(state="detached")
+    assert "swap=" not in page.url and page.input_value("#swap-to") == ""
+    unharmed(page)
 
 
 def test_heads_by_keyboard_and_switched_off(page):
@@ -218,14 +271,18 @@ def own(tmp_path):
     return shutil.copytree(locate("storyworld-tiny"), tmp_path / "my-bert", ignore=shutil.ignore_patterns("step-*"))
 
 
+def model_guesses(folder, text) -> list[str]:
+    model, tok = BertForMaskedLM.from_pretrained(folder).eval(), Tokenizer.from_pretrained(folder)
+    batch = tok([text])
+    best = model(**batch).logits[batch["input_ids"] == tok.mask_token_id].topk(6).indices[0].tolist()
+    return tok.convert_ids_to_tokens(best)
+
+
 def test_a_model_of_ones_own(page, own):
     page.fill("#text", "the dog is [MASK].")
     page.set_input_files("#folder", own)
     page.locator("#status", has_text="your model").wait_for()
-    model, tok = BertForMaskedLM.from_pretrained(own).eval(), Tokenizer.from_pretrained(own)
-    batch = tok(["the dog is [MASK]."])
-    best = model(**batch).logits[batch["input_ids"] == tok.mask_token_id].topk(6).indices[0].tolist()
-    assert guesses(page) == tok.convert_ids_to_tokens(best)
+    assert guesses(page) == model_guesses(own, "the dog is [MASK].")
     page.get_by_role("button", name="Back to the model of this page").click()
     answered(page)
 
@@ -245,6 +302,35 @@ def test_a_folder_that_is_dropped(page):
     unharmed(page)
 
 
+DROP = """words => {
+  const dropped = new DataTransfer();
+  dropped.items.add(words, "text/plain");
+  const event = new DragEvent("drop", { dataTransfer: dropped, bubbles: true, cancelable: true });
+  document.getElementById("text").dispatchEvent(event);
+  return event.defaultPrevented;
+}"""
+
+
+def test_words_that_are_dropped_are_no_folder(page):
+    assert not page.evaluate(DROP, "words")  # the browser puts them where they fall
+    page.fill("#text", "Better late than [MASK].")
+    page.wait_for_url("**Better+late**")
+    unharmed(page)
+
+
+def test_a_folder_of_transformers_5(page, own):
+    """It has no vocab.txt; and the first BERTs have no model_type."""
+    (own / "vocab.txt").unlink()
+    config = json.loads((own / "config.json").read_text())
+    del config["model_type"]
+    (own / "config.json").write_text(json.dumps(config))
+    page.fill("#text", "the dog is [MASK].")
+    page.set_input_files("#folder", own)
+    page.locator("#status", has_text="your model").wait_for()
+    assert guesses(page)[0] == model_guesses(own, "the dog is [MASK].")[0]
+    unharmed(page)
+
+
 def without(name):
     return lambda folder: (folder / name).unlink()
 
@@ -257,7 +343,13 @@ def config_with(**changes):
     return change
 
 
+def other_pieces(folder):
+    (folder / "vocab.txt").unlink()
+    (folder / "tokenizer.json").write_text('{"model": {"type": "BPE"}}')
+
+
 DAMAGES = [
+    (other_pieces, "This page cuts words by WordPiece; tokenizer.json asks for BPE."),
     (without("config.json"), "This is no folder of a BERT: it has no config.json."),
     (without("model.safetensors"), "This is no folder of a BERT: it has no model.safetensors."),
     (config_with(model_type="<b>gpt2</b>"), "This is no BERT: config.json says model_type <b>gpt2</b>."),
@@ -310,6 +402,12 @@ def test_the_picture_and_the_link(new_tab, site):
         }"""
     )
     assert size == 1200
+
+
+def test_without_a_secure_address_the_link_is_not_said_to_be_copied(page):
+    page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+    page.get_by_role("button", name="Copy link").click()
+    page.get_by_role("button", name="Copy it from the address bar").wait_for()
 
 
 def test_both_languages_say_everything(tab, site):

@@ -2,7 +2,7 @@
 
 import html
 
-from web.stage import colab, run_it
+from web.stage import colab, panel_query, parsed, run_it, strings
 
 
 def test_colab_is_offered_where_github_has_the_repository():
@@ -14,3 +14,20 @@ def test_colab_is_offered_where_github_has_the_repository():
 def test_without_such_an_address_there_is_nothing_about_colab():
     assert colab("04_attention.ipynb", "") == colab("04_attention.ipynb", "https://example.org/you/bertlab") == ""
     assert 'href="04_attention.ipynb" download' in run_it("04_attention.ipynb")
+
+
+def test_a_panels_text_is_found_where_it_was_named():
+    named = strings(parsed('%matplotlib inline\nSTART = "It was too"\nTEXT = f"{START} [MASK]."'), {})
+    cells = {
+        "fill_panel(model, tok, TEXT)": {"text": "It was too [MASK]."},
+        'spans_panel(model, tok, "What was it?", TEXT)': {
+            "task": "answers",
+            "ask": "What was it?",
+            "read": "It was too [MASK].",
+        },
+        "names_panel(taggers, tok, TEXT)": {"task": "names", "read": "It was too [MASK]."},
+        'search_panel(units, "how do I fill in")': {},  # the live page cannot search
+        'spans_panel(model, tok, "What was it?", other)': {},
+        "plan_panel()": {},
+    }
+    assert {cell: panel_query(parsed(cell), named) for cell in cells} == cells

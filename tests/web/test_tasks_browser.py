@@ -119,6 +119,8 @@ def test_a_visitor_asks_for_all_three(tab, site):
     assert not tab.locator("#task").is_visible() and asked == []  # nothing is fetched before it is asked for
     tab.get_by_role("button", name="Opinion").click()
     shown(tab)
+    tab.locator("#status", has_text="Answered by english, here").wait_for()
+    assert tab.locator("#progress").is_hidden()  # the adapter has come, and no model is on its way
     tab.fill("#task-text", "The food was cold and the waiter was rude to us. Never again.")
     expect(tab.locator("#task-answer .word").first).to_have_text("negative", timeout=60_000)
     expect(tab.locator("#task-answer .note")).to_have_text(re.compile(r"^Of \d+ test texts"))
@@ -146,6 +148,12 @@ def test_a_visitor_asks_for_all_three(tab, site):
     tab.goto(link)
     answer.wait_for()
     tab.locator("#task-answer .column").nth(1).wait_for()
+    tab.fill("#task-question", "")
+    tab.locator("#task-answer .column").first.wait_for(state="detached")
+    assert tab.locator("#task-status").text_content() == ""
+    tab.fill("#task-question", "Who?")
+    tab.fill("#task-text", "\U0001f600")
+    tab.locator("#task-status", has_text="[UNK] stands for what is not in this model's vocabulary").wait_for()
     tab.fill("#task-text", "")
     tab.locator("#task-answer .column").first.wait_for(state="detached")
     assert tab.outside == [] and tab.broken == []

@@ -29,6 +29,7 @@ html_js_files = [("book.js", {"defer": "defer"})]
 templates_path = ["templates"]
 html_copy_source = False
 html_show_sourcelink = False
+html_show_copyright = False
 html_theme_options = {"source_repository": f"{ADDRESS}/", "source_branch": "main"} if ADDRESS else {}
 highlight_language = "none"  # a block without a language is no Python
 pygments_style = "friendly"

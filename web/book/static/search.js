@@ -3,23 +3,45 @@ const root = new URL("../", import.meta.url);
 const query = new URLSearchParams(location.search).get("q")?.trim() ?? "";
 const list = document.getElementById("found"), count = document.getElementById("count");
 
-// An excerpt of Pagefind is text with <mark> around what was found.
-const plain = (excerpt) => new DOMParser().parseFromString(excerpt, "text/html").body.textContent;
+// An excerpt of Pagefind is text with <mark> around what was found; nothing else of it becomes an element.
+function marked(excerpt) {
+  const parts = new DOMParser().parseFromString(excerpt, "text/html").body.childNodes;
+  return [...parts].map((part) => (part.nodeName === "MARK" ? Object.assign(document.createElement("mark"), { textContent: part.textContent }) : part.textContent));
+}
 
-function entry({ url, excerpt, meta }) {
-  const item = document.createElement("li"), link = document.createElement("a"), text = document.createElement("p");
-  link.href = url;
-  link.textContent = meta.title;
-  text.textContent = plain(excerpt);
+// The section of the page that holds most of what was found; a word in a heading counts more.
+const found = ({ weighted_locations: all }) => all.reduce((sum, { balanced_score: score }) => sum + score, 0);
+const section = ({ sub_results: parts }) => parts.reduce((a, b) => (found(b) > found(a) ? b : a));
+
+function entry(page) {
+  const best = section(page), item = document.createElement("li"), link = document.createElement("a"), text = document.createElement("p");
+  link.href = best.url;
+  link.textContent = best.title === page.meta.title ? best.title : `${page.meta.title} › ${best.title}`;
+  text.append(...marked(best.excerpt));
   item.append(link, text);
   return item;
+}
+
+// Pages with all words; if there are none, those with most of them.
+async function search(pagefind, query) {
+  const { results } = await pagefind.search(query), words = query.split(/\s+/);
+  if (results.length || words.length < 2) return results;
+  const pages = new Map();
+  for (const word of words) {
+    for (const one of (await pagefind.search(word)).results) {
+      const { score = 0, times = 0 } = pages.get(one.id) ?? {};
+      pages.set(one.id, { ...one, score: score + one.score, times: times + 1 });
+    }
+  }
+  return [...pages.values()].sort((a, b) => b.times - a.times || b.score - a.score);
 }
 
 document.querySelector(".sidebar-search").value = query;
 document.getElementById("query").value = query;
 if (query) {
+  count.textContent = "Searching …";
   const pagefind = await import(new URL("pagefind/pagefind.js", root));
-  const { results } = await pagefind.search(query);
+  const results = await search(pagefind, query);
   const shown = await Promise.all(results.slice(0, 12).map((result) => result.data()));
   list.replaceChildren(...shown.map(entry));
   count.textContent = `${results.length} ${results.length === 1 ? "page" : "pages"} for “${query}”`;

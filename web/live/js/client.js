@@ -2,12 +2,13 @@
 
 import { Refusal } from "./refuse.js";
 
+// `onProgress` is told how much of the model has come; what an open one loads for a task is small.
 export class Client {
   constructor(name, onProgress = () => {}) {
     this.name = name;
     this.waiting = new Map();
     this.worker = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
-    this.worker.onmessage = ({ data }) => (data.progress ? onProgress(data.progress) : this.settle(data));
+    this.worker.onmessage = ({ data }) => (!data.progress ? this.settle(data) : !this.shape && onProgress(data.progress));
     this.worker.onerror = (event) => {
       const refused = { code: "broken", about: event.message ?? "worker" };
       for (const id of this.waiting.keys()) this.settle({ id, refused });

@@ -1,6 +1,6 @@
 // The files of a folder that a visitor drops on the page or chooses. They are handed to the worker and go nowhere else.
 
-const WANTED = ["config.json", "vocab.txt", "tokenizer_config.json", "model.safetensors"];
+const WANTED = ["config.json", "vocab.txt", "tokenizer.json", "tokenizer_config.json", "model.safetensors"];
 
 // A folder may lie in the folder that was dropped: what counts are the files of these names, the topmost of each.
 export function wanted(files) {

@@ -3,12 +3,14 @@
 import { element } from "./dom.js";
 
 const SHOWN = 6;
+const LEAST = 0.25;
 const SURE = 0.5; // below, a first guess is more likely wrong than right, and the page says so
 
 const percent = (p) => `${(100 * p).toFixed(1)}%`;
 export const shown = (fill) => fill.known.slice(0, SHOWN);
 export const probability = (fill, token) => fill?.known.find(([other]) => other === token)?.[1] ?? 0;
-export const largest = (answers) => Math.max(0, ...answers.flatMap(({ fills }) => fills.map(({ known }) => known[0][1])));
+// What a full bar stands for: the largest guess, but a first guess that is unlikely does not fill its bar.
+export const fullBar = (answers) => Math.max(LEAST, ...answers.flatMap(({ fills }) => fills.map(({ known }) => known[0][1])));
 
 export function bar([token, p], before, full, mine, say) {
   const width = (part) => `${(100 * part) / full}%`, kind = before === undefined ? "" : p > before ? "more" : "less";
@@ -35,10 +37,10 @@ export const column = (title, ...children) => element("div", { className: "colum
 
 // answers: one, or two; titles: as many. `mine` is the visitor's own guess.
 export function drawGuesses(box, answers, titles, mine, guessing, say) {
-  const full = largest(answers) || 1;
-  box.replaceChildren(...answers.map(({ fills }, side) => column(titles[side], ...(fills.length
+  const full = fullBar(answers), none = ({ tokens }) => (!guessing ? say.noHead : tokens.length > 2 ? say.nothing : say.empty);
+  box.replaceChildren(...answers.map(({ fills, ...answer }, side) => column(titles[side], ...(fills.length
     ? fills.flatMap((fill, m) => gap(fill, side ? answers[0].fills[m] : undefined, fills.length, m, full, mine, say))
-    : [element("p", { className: "note", textContent: guessing ? say.nothing : say.noHead })]))));
+    : [element("p", { className: "note", textContent: none(answer) })]))));
 }
 
 function layerRows({ layers }, say) {

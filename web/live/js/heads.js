@@ -11,9 +11,10 @@ const percent = (p) => `${Math.round(100 * p)}%`;
 const isSpecial = (token) => token === "[CLS]" || token === "[SEP]";
 const weight = (answer, n, i, j) => answer.attentions[n][i * answer.tokens.length + j];
 
-// Positions that are drawn.
+// Positions that are drawn: [CLS] and [SEP] too where there is nothing else.
 export function positions({ tokens }, special) {
-  return tokens.map((_, s) => s).slice(0, DRAWN).filter((s) => special || !isSpecial(tokens[s]));
+  const all = tokens.map((_, s) => s).slice(0, DRAWN), words = all.filter((s) => !isSpecial(tokens[s]));
+  return special || !words.length ? all : words;
 }
 
 // The mean share of a head's attention that each token gets: (S,).

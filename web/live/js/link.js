@@ -1,7 +1,10 @@
 // What the page shows is in its address, and what an address says is only ever read as the few things it may hold.
 
+import { gapsDrawn, gapsRead } from "./sentence.js";
+
 const NUMBER = /^\d{1,3}$/, HEAD = /^\d{1,2}-\d{1,2}$/; // "layer-head", counted from 1 in the link
 const LONGEST = 2000;
+export const FIRST_HEAD = "4-8"; // of `english`: in the first example what is hidden reads "nurse"
 const TASKS = ["opinion", "names", "answers"];
 
 const less = (head) => head.split("-").map((n) => n - 1).join("-");
@@ -10,7 +13,7 @@ export const more = (head) => head.split("-").map((n) => +n + 1).join("-");
 export function readLink(search, languages) {
   const query = new URLSearchParams(search), [word, ...to] = (query.get("swap") ?? "").split(":");
   return {
-    text: query.get("text")?.slice(0, LONGEST).replace(/\s+/g, " "),
+    text: gapsRead(query.get("text") ?? "").slice(0, LONGEST).replace(/\s+/g, " ").trim(),
     swap: NUMBER.test(word) && to.length ? { word: +word, to: to.join(":").slice(0, 60) } : null,
     off: (query.get("off") ?? "").split(",").filter((head) => HEAD.test(head)).map(less),
     head: HEAD.test(query.get("head")) ? less(query.get("head")) : undefined,
@@ -27,10 +30,10 @@ export function readLink(search, languages) {
 }
 
 export function writeLink(state) {
-  const query = new URLSearchParams({ text: state.text });
+  const query = new URLSearchParams({ text: gapsDrawn(state.text) });
   if (state.swap) query.set("swap", `${state.swap.word}:${state.swap.to}`);
   if (state.off.length) query.set("off", state.off.map(more).join(","));
-  if (state.head !== "0-0") query.set("head", more(state.head));
+  if (state.head !== FIRST_HEAD) query.set("head", more(state.head));
   const { random, side, guessFirst: guess, layers } = state;
   for (const [name, on] of Object.entries({ random, side, guess, layers })) if (on) query.set(name, 1);
   if (!state.special) query.set("special", 0);

@@ -15,7 +15,8 @@ const KNOWN = 200; // guesses whose probabilities are kept
 const SHOWN = 3; // guesses after each layer
 
 export function checkConfig(config) {
-  if (config.model_type !== "bert" || config.is_decoder) refuse("notBert", config.model_type ?? "?");
+  const kind = config.model_type ?? "bert"; // the first BERTs do not say it
+  if (kind !== "bert" || config.is_decoder) refuse("notBert", kind);
   if ((config.hidden_act ?? "gelu") !== "gelu") refuse("otherActivation", config.hidden_act);
   if ((config.position_embedding_type ?? "absolute") !== "absolute") refuse("otherPositions", config.position_embedding_type);
 }
@@ -97,7 +98,7 @@ export class Model {
   solve({ text, question = null, random = false }) {
     const { task, bert, head, config } = this.taught, read = this.tokenizer.encode(text, question === null ? LONGEST : PASSAGE, question);
     const { states } = (random ? this.random : bert).forward(read.ids, { second: read.second });
-    return { ...TASKS[task](states.at(-1), head, config, { ...read, text }), cut: read.cut };
+    return { ...TASKS[task](states.at(-1), head, config, { ...read, text }), cut: read.cut, unknown: read.tokens.includes("[UNK]") };
   }
 
   named(guesses) {

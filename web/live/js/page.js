@@ -4,18 +4,18 @@ import { languages } from "../strings.js";
 import { Client } from "./client.js";
 import { element, find } from "./dom.js";
 import { dropped, wanted } from "./folder.js";
-import { drawGuesses, drawLayers, largest } from "./guesses.js";
+import { drawGuesses, drawLayers, fullBar } from "./guesses.js";
 import { drawHead, drawHeads, drawRamp, DRAWN, onSpecial } from "./heads.js";
-import { more, readLink, writeLink } from "./link.js";
+import { FIRST_HEAD, more, readLink, writeLink } from "./link.js";
 import { drawPicture, give } from "./picture.js";
 import { Refusal } from "./refuse.js";
-import { bare, hide, isHidden, put, swapped, words } from "./sentence.js";
+import { bare, gapsDrawn, gapsRead, hide, isHidden, moved, put, swapped, words } from "./sentence.js";
 import { taughtSection } from "./taught.js";
 import { debounced, oneAtATime } from "./timing.js";
 
 const linked = readLink(location.search, languages);
 const preferred = navigator.language.startsWith("zh") ? "zh" : "en";
-const state = { ...linked, head: linked.head ?? "0-0", language: linked.language ?? preferred, mine: "" };
+const state = { ...linked, head: linked.head ?? FIRST_HEAD, language: linked.language ?? preferred, mine: "" };
 let say = languages[state.language];
 let site = { models: [], gaps: [] }, stored = { answers: {} }; // what the build wrote
 let source = null, page = null, own = null; // the model that answers: the page's best so far, or the visitor's
@@ -95,7 +95,7 @@ function drawSentence() {
   const buttons = all.slice(0, 60).map((word, i) => {
     const away = isHidden(word), label = !away ? say.hide(bare(word)) : hidden.has(i) ? say.bring(hidden.get(i)) : say.bringGuess;
     const button = element("button", { type: "button", textContent: word, ariaPressed: away, label });
-    button.classList.toggle("swapped", swap?.word === i);
+    if (swap?.word === i) button.dataset.to = swap.to;
     button.onclick = () => (away ? bringBack(i) : hideWord(i));
     return button;
   });
@@ -119,7 +119,7 @@ function drawSentence() {
 function hideWord(at) {
   hidden.set(at, bare(words(state.text)[at]));
   cover();
-  change({ text: hide(state.text, at) });
+  change({ text: hide(state.text, at), swap: state.swap?.word === at ? null : state.swap }); // a hidden word is not swapped
 }
 
 // The word that was hidden; where the visitor wrote [MASK], the first guess.
@@ -146,7 +146,7 @@ function showExample({ text, swap = null }) {
 
 function drawExamples() {
   find("examples").replaceChildren(...site.gaps.map((example) => {
-    const button = element("button", { type: "button", textContent: example.text, title: example.text });
+    const button = element("button", { type: "button", textContent: gapsDrawn(example.text), title: example.text });
     button.onclick = () => showExample(example);
     return button;
   }));
@@ -157,15 +157,16 @@ function drawExamples() {
 function draw() {
   drawStatus();
   const { fills = [] } = last?.answers[0] ?? {};
-  find("answer").hidden = !last;
   find("guess").hidden = !fills.length;
   find("show").hidden = !covered;
-  for (const id of ["guesses", "scale", "layers-box"]) find(id).hidden = covered && fills.length > 0;
+  for (const id of ["guesses", "scale"]) find(id).hidden = covered && fills.length > 0;
+  find("layers-box").hidden = covered || !fills.length;
+  find("attention").hidden = !last;
   if (!last) return;
   const { answers, shape } = last, names = titles();
-  find("layers-box").hidden ||= !fills.length;
   if (!covered || !fills.length) drawGuesses(find("guesses"), answers, names, state.mine, shape.guessing, say);
-  find("scale").textContent = fills.length ? say.scale(largest(answers)) + (answers.length > 1 ? say.scaleChanged : "") : "";
+  find("scale").textContent = fills.length ? say.scale(fullBar(answers)) + (answers.length > 1 ? say.scaleChanged : "") : "";
+  if (answers[0].tokens.includes("[UNK]")) find("scale").textContent += ` ${say.unknown}`;
   if (answers[0].cut) find("scale").textContent += ` ${say.cut}`;
   if (state.layers && !covered) drawLayers(find("layers"), answers, names, say);
   drawVerdict();
@@ -271,31 +272,34 @@ function use(client) {
 
 async function openOwn(files) {
   const client = new Client(say.ownName);
+  find("status").textContent = say.reading;
+  find("status").scrollIntoView({ block: "center" });
   try {
     await client.open({ files });
   } catch (error) {
     client.close();
     refused = true;
+    drawStatus();
     complain(error);
     find("problem").scrollIntoView({ block: "center" });
     return;
   }
   own = client;
   refused = false;
-  Object.assign(state, { off: [], head: "0-0" });
+  Object.assign(state, { off: [], head: FIRST_HEAD });
   use(client);
 }
 
 // Controls
 
-const textTyped = () => find("text").value.replace(/\s+/g, " ").trim();
+const textTyped = () => gapsRead(find("text").value).replace(/\s+/g, " ").trim();
 
 // What is typed is in the state at once, or an answer that comes meanwhile would draw the old text over it.
 function readText() {
-  const text = textTyped(), { swap } = state;
+  const text = textTyped(), swap = moved(state.swap, words(state.text), words(text));
   hidden = new Map();
   covered = false;
-  Object.assign(state, { text, swap: swap && swap.word < words(text).length ? swap : null });
+  Object.assign(state, { text, swap });
 }
 
 function readSwap() {
@@ -361,16 +365,25 @@ function listen() {
   find("all-on").onclick = () => change({ off: [] });
   find("language").onclick = () => { state.language = state.language === "en" ? "zh" : "en"; speak(); update(); updateTask(); };
   find("copy-link").onclick = async () => {
-    await navigator.clipboard?.writeText(location.href).catch(() => null);
-    flash("copy-link", say.copied);
+    const copied = await navigator.clipboard?.writeText(location.href).then(() => true, () => false);
+    flash("copy-link", copied ? say.copied : say.notCopied); // without a secure address no page may copy
   };
   find("copy-picture").onclick = copyPicture;
-  find("folder").onchange = ({ target }) => openOwn(wanted(target.files));
+  find("folder").onchange = ({ target }) => {
+    openOwn(wanted(target.files));
+    target.value = ""; // the same folder, mended, may be chosen again
+  };
   find("own-back").onclick = () => { own = null; use(page); };
   matchMedia("(prefers-color-scheme: dark)").onchange = () => last && draw();
-  addEventListener("dragover", (event) => { event.preventDefault(); document.body.classList.add("dropping"); });
+  const files = ({ dataTransfer }) => dataTransfer.types.includes("Files"); // words that are dragged go where they go
+  addEventListener("dragover", (event) => {
+    if (!files(event)) return;
+    event.preventDefault();
+    document.body.classList.add("dropping");
+  });
   addEventListener("dragleave", () => document.body.classList.remove("dropping"));
   addEventListener("drop", async (event) => {
+    if (!files(event)) return;
     event.preventDefault();
     document.body.classList.remove("dropping");
     openOwn(await dropped(event.dataTransfer));
@@ -387,12 +400,15 @@ async function start() {
   speak();
   listen();
   navigator.serviceWorker?.register("../sw.js").catch(() => null); // without one the page needs its server
-  [site, stored] = await Promise.all(["site.json", "stored.json"].map(async (name) => (await fetch(name)).json()));
-  unpack(stored.answers);
+  const [wrote, answers] = ["site.json", "stored.json"].map(async (name) => (await fetch(name)).json());
+  site = await wrote;
   speak();
   drawExamples();
   if (!state.text) Object.assign(state, { text: site.gaps[0].text, swap: site.gaps[0].swap ?? null, guessFirst: true });
   cover();
+  drawSentence(); // before the answers have come, which are larger
+  stored = await answers;
+  unpack(stored.answers);
   update();
   openModels();
   const { siblings, tasks, models: [{ name }] } = site;

@@ -1,7 +1,7 @@
 // The page as one picture: the sentence, the guesses, the head that is enlarged, and which model answered.
 
 import { colour } from "./dom.js";
-import { largest, probability, shown } from "./guesses.js";
+import { fullBar, probability, shown } from "./guesses.js";
 import { lines, positions } from "./heads.js";
 
 const WIDTH = 1200, MARGIN = 48, LINE = 44, BAR = 34, STEP = 28;
@@ -11,14 +11,14 @@ const NAMES = ["paper", "text", "quiet", "ink", "bar", "more", "less"];
 let colours = {}; // those of the page as it is drawn now
 const css = (name, opacity = 1) => `rgb(${colours[name].join(" ")} / ${opacity})`;
 
-// Words in lines that fit.
+// Words in lines that fit: three of them, then an ellipsis.
 function wrapped(pen, text, width) {
   const rows = [""];
   for (const word of text.split(" ")) {
     if (pen.measureText(`${rows.at(-1)} ${word}`).width > width) rows.push(word);
     else rows[rows.length - 1] = `${rows.at(-1)} ${word}`.trim();
   }
-  return rows.slice(0, 3);
+  return rows.length > 3 ? [rows[0], rows[1], `${rows[2]} …`] : rows;
 }
 
 function write(pen, text, x, y, { size = 20, name = "text", align = "left", bold = false } = {}) {
@@ -80,7 +80,7 @@ function head(pen, answer, n, special, y) {
 export function drawPicture({ sides, n, seen, special, footer }) {
   colours = Object.fromEntries(NAMES.map((name) => [name, colour(name)]));
   const canvas = document.createElement("canvas"), pen = canvas.getContext("2d");
-  const full = largest(sides.map(({ answer }) => answer)) || 1, width = (WIDTH - MARGIN * (sides.length + 1)) / sides.length;
+  const full = fullBar(sides.map(({ answer }) => answer)), width = (WIDTH - MARGIN * (sides.length + 1)) / sides.length;
   const draw = () => {
     const below = Math.max(...sides.map((side, i) => column(pen, { ...side, before: i ? sides[0].answer : undefined, full }, MARGIN + i * (width + MARGIN), width)));
     const y = head(pen, seen, n, special, below + 12);

@@ -3,6 +3,13 @@
 const AFTER = /[.,!?;:"”’)]*$/; // stays where the word is hidden
 const MASK = "[MASK]";
 
+// A gap may be written ___ or [mask]: BERT reads [MASK]. In links and examples gaps are lines, unless two touch.
+export const gapsRead = (text) => text.replace(/_{2,}|\[mask\]/gi, MASK);
+export function gapsDrawn(text) {
+  const drawn = text.replaceAll(MASK, "___");
+  return gapsRead(drawn) === text ? drawn : text;
+}
+
 export const words = (text) => text.split(" ").filter(Boolean);
 export const isHidden = (word) => word.includes(MASK);
 
@@ -22,4 +29,10 @@ export const bare = (word) => word.replace(AFTER, "") || word;
 export function swapped(text, { word, to }) {
   const old = words(text)[word];
   return old === undefined ? text : withWord(text, word, to + old.slice(bare(old).length));
+}
+
+// A swap in the words of another text: its word may have moved; if it is gone, so is the swap.
+export function moved(swap, before, after) {
+  const word = swap && before[swap.word], at = word === after[swap?.word] ? swap?.word : after.indexOf(word);
+  return word && at >= 0 ? { ...swap, word: at } : null;
 }

@@ -53,7 +53,11 @@ export function taughtSection({ state, siblings, tasks, best, name, address, say
 
   const solve = oneAtATime(async () => {
     const chosen = sibling(), wanted = runs();
-    if (!chosen || !state.read) return find("task-answer").replaceChildren();
+    if (!chosen || !wanted.every(({ text, question }) => text?.trim() && (question === null || question.trim()))) {
+      find("task-answer").replaceChildren();
+      find("task-status").textContent = "";
+      return;
+    }
     try {
       const client = await best, start = performance.now();
       const results = await client.solve({ task: chosen.task, version: chosen.version, address: address(chosen) }, wanted);
@@ -67,7 +71,7 @@ export function taughtSection({ state, siblings, tasks, best, name, address, say
     const titles = [by, say().change.random], as = SURE[task] && whenAsSure(sure, SURE[task](results[0]), text);
     const notes = [as ? [note(say().whenAsSure(as))] : [], []];
     find("task-answer").replaceChildren(...results.map((result, side) => column(titles[side], ...DRAW[task](result, text, say()), ...notes[side])));
-    find("task-status").textContent = [say().answered(by, ms), results[0].cut && say().cut].filter(Boolean).join(" ");
+    find("task-status").textContent = [say().answered(by, ms), results[0].unknown && say().unknown, results[0].cut && say().cut].filter(Boolean).join(" ");
   }
 
   function drawControls() {

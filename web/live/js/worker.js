@@ -1,6 +1,6 @@
 // One model in a thread of its own. Messages: {id, call: one of `calls`, about} -> {id, result} or {id, refused}.
 
-import { engines, Model } from "./model.js";
+import { checkConfig, engines, Model } from "./model.js";
 import { Refusal, refuse } from "./refuse.js";
 
 const STORE = "bertlab-weights"; // kept by the browser: a second visit loads nothing
@@ -62,13 +62,25 @@ async function fetchedAdapter({ address, version }) {
   return { config, adapter, weights };
 }
 
+// The vocabulary and the options in tokenizer.json, all that transformers writes since version 5.
+function inOneFile({ model, normalizer }, options) {
+  if (model?.type !== "WordPiece") refuse("otherTokenizer", model?.type ?? "?");
+  const tokens = [];
+  for (const [token, id] of Object.entries(model.vocab)) tokens[id] = token;
+  const { lowercase = true, strip_accents = null } = normalizer ?? {};
+  return { vocabulary: tokens.join("\n"), options: { do_lower_case: lowercase, strip_accents, ...options } };
+}
+
 async function fromFiles(files) {
   const file = (name) => files.find((one) => one.name === name) ?? refuse("noFile", name);
-  const options = files.find((one) => one.name === "tokenizer_config.json");
+  const has = (name) => files.some((one) => one.name === name), read = async (name) => json(await file(name).text(), name);
+  const config = await read("config.json");
+  checkConfig(config); // before a file is missed that only a BERT has
+  const options = has("tokenizer_config.json") ? await read("tokenizer_config.json") : {};
+  const alone = !has("vocab.txt") && has("tokenizer.json");
   return {
-    config: json(await file("config.json").text(), "config.json"),
-    vocabulary: await file("vocab.txt").text(),
-    options: options ? json(await options.text(), options.name) : {},
+    config,
+    ...(alone ? inOneFile(await read("tokenizer.json"), options) : { vocabulary: await file("vocab.txt").text(), options }),
     weights: await file("model.safetensors").arrayBuffer(),
   };
 }
