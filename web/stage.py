@@ -93,6 +93,8 @@ def chapter(notebook: dict, path: Path, folder: Path) -> dict:
         cell["outputs"] = [output(one, source, named) for one in cell.get("outputs", [])]
         if cell["cell_type"] == "markdown":
             del cell["outputs"]
+    imports = next(cell for cell in notebook["cells"] if cell["cell_type"] == "code")
+    imports["metadata"]["tags"] = ["hide-input"]  # folded: a reader who runs nothing came for what follows
     first = notebook["cells"][0]
     title = re.sub(r"\A\[(?:Previous|Course home).*\n", "", first["source"]).lstrip()
     numbered = title.replace("# ", f"# {path.name[:2]} ", 1)

@@ -13,6 +13,7 @@ myst_heading_anchors = 4
 # Notebooks show the outputs that they were saved with.
 nb_execution_mode = "off"
 nb_merge_streams = True
+nb_code_prompt_show = nb_code_prompt_hide = "What the cells below need"
 nb_ipywidgets_js: dict = {}  # else pages fetch require.js from a CDN
 
 autodoc_member_order = "bysource"
