@@ -61,6 +61,12 @@ def test_what_a_link_says_of_places_goes_with_its_text():
     assert "mask" not in app.query_params
 
 
+def test_a_gap_may_be_typed_as_a_line():
+    app = opened("attention", model=TINY)
+    app.text_area(key="text").set_value("My ___ likes [mask], __init__ and bones.").run()
+    assert app.text_area(key="text").value == "My [MASK] likes [MASK], __init__ and bones."
+
+
 def test_an_example_can_be_pressed_again():
     app = opened("attention", model=TINY)
     for _ in range(2):

@@ -1,5 +1,6 @@
 """What the address of a page remembers: texts, choices, and positions in the text."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 from urllib.parse import quote_plus
@@ -10,6 +11,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 Examples = dict[str, dict[str, str]]  # name of an example -> the text of each field
 ROW = "from"  # in the link that leads from a row of a data set to another page
 LINK_CHARACTERS = 6_000  # servers refuse addresses much longer
+GAP = re.compile(r"(?<!\w)_{2,}(?!\w)|\[mask\]", re.IGNORECASE | re.ASCII)  # as a gap is typed
 POSITIONS = ("mask", "gap", "at", "at-beside", "word", "follow")  # in the link: of one text only
 
 
@@ -48,7 +50,7 @@ def first_texts(examples: Examples, kind: str) -> dict[str, str]:
 def linked_text(field: Callable[..., str], label: str, key: str, default: str = "", **options) -> str:
     """Show a text field that all pages and the link remember. The link leaves out a text that is too long for it."""
     open_with(key, key, lambda linked: default if linked is None else linked)
-    options = {"on_change": forget_positions} | options
+    options = {"on_change": lambda: read_typed(key)} | options
     text = field(label, key=key, persist_state="session", **options)
     fits = len(quote_plus(text)) <= LINK_CHARACTERS
     share(key, text if fits and text != default else "")
@@ -112,6 +114,12 @@ def forget_positions() -> None:
     """Remove the positions from the link: a text has changed, and they mean nothing in another one."""
     for key in POSITIONS:
         share(key, "")
+
+
+def read_typed(key: str) -> None:
+    """Write [MASK] for each gap in a text that was typed, and forget the positions in the one before."""
+    st.session_state[key] = GAP.sub("[MASK]", st.session_state[key])
+    forget_positions()
 
 
 def text_fields(examples: Examples, kind: str) -> tuple[str, str | None]:

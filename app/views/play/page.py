@@ -48,7 +48,7 @@ def fields(examples: state.Examples) -> tuple[str, str]:
     first = state.first_texts(examples, "gap")
     forget_version_of_another()
     row = st.container(horizontal=True, gap="medium", key="sentences")
-    text = state.linked_text(row.text_input, "Your sentence, with [MASK] for a word", "text", first["text"])
+    text = state.linked_text(row.text_input, "Your sentence, with ___ for a word", "text", first["text"])
     usual = first["other"] if text == first["text"] else ""
     other = state.linked_text(row.text_input, "Another version of it (optional)", "other", usual, placeholder=" ")
     st.session_state.played = text, other

@@ -4,7 +4,7 @@ const AFTER = /[.,!?;:"”’)]*$/; // stays where the word is hidden
 const MASK = "[MASK]";
 
 // A gap may be written ___ or [mask]: BERT reads [MASK]. In links and examples gaps are lines, unless two touch.
-export const gapsRead = (text) => text.replace(/_{2,}|\[mask\]/gi, MASK);
+export const gapsRead = (text) => text.replace(/(?<!\w)_{2,}(?!\w)|\[mask\]/gi, MASK);
 export function gapsDrawn(text) {
   const drawn = text.replaceAll(MASK, "___");
   return gapsRead(drawn) === text ? drawn : text;
