@@ -139,9 +139,9 @@ def test_hide_a_word_bring_it_back_and_type(page):
 
 
 def test_a_gap_may_be_a_line(page, site):
-    page.fill("#text", "Better ___ than never, [mask] they say of __init__.")
+    page.fill("#text", "Better ___ than never, [mask] they say of __it__.")
     page.get_by_text("Hidden word 2").wait_for()
-    assert page.locator("#text").input_value() == "Better ___ than never, [mask] they say of __init__."  # as it was typed
+    assert page.locator("#text").input_value() == "Better ___ than never, [mask] they say of __it__."  # as it was typed
     assert page.locator("#words button").all_text_contents()[1] == "[MASK]"
     page.goto(f"{site}/live/?text=My+niece+is+afraid+___+spiders.")
     answered(page)
