@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patheffects import withStroke
 
 from bertlab.draw.figures.base import INK, Interval, clean, figure
 from bertlab.draw.palette import BLUE, GREY, OKABE_ITO, ORANGE
@@ -44,6 +45,28 @@ def intervals(
     axes[0].set_ylim(len(names) - 0.5, -0.5)
     for ax in axes[len(tasks) :]:
         ax.set_visible(False)
+    return fig
+
+
+def two_measures(found: Mapping[str, tuple[Interval, Interval]], labels: tuple[str, str], first: str) -> Figure:
+    """Each name at its two figures, a line through them for the bounds of each; dashed lines through `first`, the model
+    that the others are compared with. A name stands on the side that is away from it."""
+    fig = figure(4.6)
+    ax = clean(fig.subplots(), "left", "bottom")
+    (middle, *_), (height, *_) = found[first]
+    ax.axvline(middle, color=GREY, ls="--", lw=1, zorder=0)
+    ax.axhline(height, color=GREY, ls="--", lw=1, zorder=0)
+    around = [withStroke(linewidth=3, foreground="white")]  # so that lines do not cross the letters
+    for name, ((x, left, right), (y, low, high)) in found.items():
+        colour = ORANGE if name == first else BLUE
+        ax.plot([left, right], [y, y], color=colour, lw=1.2, alpha=0.5)
+        ax.plot([x, x], [low, high], color=colour, lw=1.2, alpha=0.5)
+        ax.plot(x, y, "o", color=colour, ms=7)
+        end, shift, align = (left, -6, "right") if x < middle else (right, 6, "left")
+        ax.annotate(name, (end, y), (shift, 0), textcoords="offset points", ha=align, va="center", size=9, color=INK,
+                    path_effects=around, parse_math=False)  # fmt: skip
+    ax.margins(x=0.3)  # for the names
+    ax.set(xlabel=labels[0], ylabel=labels[1])
     return fig
 
 

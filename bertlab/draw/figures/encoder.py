@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from bertlab.draw.figures.base import INK, arrow, box, canvas, clean, figure
@@ -40,6 +41,36 @@ def encoder_flow() -> Figure:
         (4.05, "tanh (B, H)", PINK),
     ]
     _column(ax, 5.1, 2.4, whole)
+    return fig
+
+
+def decoder_flow() -> Figure:
+    """Left the encoder, which reads the source; right the decoder, whose layers take keys and values from its states.
+    What a BERT does not have is orange."""
+    fig, ax = canvas(3.95)
+    for middle, title in ((1.75, "encoder: your BERT"), (6.05, "decoder")):
+        ax.text(middle, 0.2, title, ha="center", va="center", size=11, weight="bold", color=INK)
+    reads = [
+        (0.45, "source (B, S)", "white"),
+        (1.05, "embeddings", BLUE),
+        (1.65, "L layers", BLUE),
+        (2.25, "states (B, S, H)", "white"),
+    ]
+    writes = [
+        (0.45, "target (B, T)", "white"),
+        (1.05, "embeddings", BLUE),
+        (1.65, "causal self-attention", ORANGE),
+        (2.25, "cross-attention", ORANGE),
+        (2.85, "feed-forward", BLUE),
+        (3.45, "next word (B, T, V)", "white"),
+    ]
+    ax.add_patch(Rectangle((4.6, 1.5), 2.9, 1.79, facecolor="none", edgecolor="#BBBBBB", ls="--"))
+    ax.text(7.55, 2.4, "L layers", rotation=90, va="center", size=9, color=INK)
+    _column(ax, 0.6, 2.3, reads)
+    _column(ax, 4.9, 2.3, writes)
+    arrow(ax, (2.9, 2.42), (4.9, 2.42), shrinkB=0)
+    ax.text(3.75, 2.32, "keys, values", ha="center", size=9, color=INK)
+    ax.text(6.12, 2.14, "queries", size=9, color=INK)
     return fig
 
 

@@ -10,14 +10,17 @@ from bertlab.draw.palette import BLUE, GREEN, GREY, OKABE_ITO, ORANGE
 
 def way(steps: Sequence[tuple[str, str, str]]) -> Figure:
     """The steps in their order, each with the decision above it and the control below: (step, decision, control)."""
-    fig, ax = canvas(2.0)
+    fig, ax = canvas(2.6)
     width, free = 0.86, 0.12
-    for number, (step, decision, control) in enumerate(steps):
-        x = 0.12 + number * (width + free)
-        for y, text, colour in ((0.1, decision, ORANGE), (0.75, step, BLUE), (1.4, control, GREEN)):
-            box(ax, x, y, width, text, colour, size=8.0, height=0.5)
-        if number:
-            arrow(ax, (x - free, 1.0), (x, 1.0), INK, mutation_scale=7)
+    for row, (name, colour) in enumerate((("your decision", ORANGE), ("the step", BLUE), ("its control", GREEN))):
+        y = 0.1 + 0.82 * row
+        ax.text(0.12, y + 0.08, name, va="center", size=10, weight="bold", color=INK)
+        for number, texts in enumerate(steps):
+            x = 0.12 + number * (width + free)
+            text = (texts[1], texts[0], texts[2])[row]
+            box(ax, x, y + 0.22, width, text, colour, size=8.0, height=0.45)
+            if number and row == 1:
+                arrow(ax, (x - free, y + 0.445), (x, y + 0.445), INK, mutation_scale=7)
     return fig
 
 

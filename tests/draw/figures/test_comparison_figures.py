@@ -2,7 +2,7 @@
 
 from matplotlib.colors import to_hex
 
-from bertlab.draw.figures.comparison import VERDICTS, Claimed, effects, verdicts
+from bertlab.draw.figures.comparison import VERDICTS, Claimed, effects, two_measures, verdicts
 
 
 def test_each_dot_has_its_name_beside_it():
@@ -23,3 +23,11 @@ def test_a_claim_has_the_colour_of_its_verdict_and_is_filled_if_it_is_kept():
     assert [colour for colour, _ in dots] == [blue, orange]
     assert to_hex(dots[0][1]) == blue and dots[1][1] == "white"
     assert {text.get_text() for text in ax.texts} == {"p = 0.001", "p = 0.04"}
+
+
+def test_models_at_two_measures_are_named_and_lines_go_through_the_first():
+    found = {"a $b$": ((3.0, 2.9, 3.1), (0.7, 0.6, 0.8)), "c": ((2.0, 1.9, 2.1), (0.6, 0.5, 0.7))}
+    (ax,) = two_measures(found, ("loss", "score"), "a $b$").axes
+    assert [(text.get_text(), text.xy) for text in ax.texts] == [("a $b$", (3.1, 0.7)), ("c", (1.9, 0.6))]
+    dashed = [line for line in ax.lines if line.get_linestyle() == "--"]
+    assert [dashed[0].get_xdata()[0], dashed[1].get_ydata()[0]] == [3.0, 0.7]
