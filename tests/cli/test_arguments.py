@@ -30,7 +30,7 @@ WRONG = {
     "": "expected one of {pretrain, finetune, evaluate",
     "embed f.csv": "missing from bertlab embed: --out PATH; see bertlab embed --help",
     "data stories": "invalid choice 'stories' for argument 'kind'. Expected one of ('documents', 'questions'",
-    "finetune sentence --learning-rate fast": "error parsing --learning-rate: must be FLOAT, not ['fast']; see",
+    "finetune sentence --learning-rate fast": "error parsing --learning-rate: must be a number, not 'fast'; see",
     "evaluate --seed 1": "unrecognized options: --seed 1; see bertlab evaluate --help",
     "course grade x --second 4": "unrecognized options: --second, 4; perhaps --notebook-seconds or --seconds? see",
     "finetune sentiment --seed 18446744073709551616": "seed=18446744073709551616: must be between 0 and 4294967295",

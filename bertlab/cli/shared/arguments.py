@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import tyro
+from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
 from bertlab.cli.shared.settings import options_of
 from bertlab.errors import InputError
@@ -20,12 +21,29 @@ HELP_TEXT = " " * 9  # before what an option is for
 MAY_BE_EMPTY = ("--pair", "--choices", "--question", "--passage", "--json")  # texts, and what stands before one
 COMMANDS = "Available subcommands:"
 PLAINER = {  # what tyro says -> in words for its users
-    r"no type matching (?:\{None\}\|)?(\S+) could be instantiated from": r"must be \1, not",
+    r"no type matching (\S+) could be instantiated from": r"must be \1, not",
     r"\. Expected 1 values": "",
     r"invalid literal for int\(\) with base 10:": "must be a whole number, not",
+    r"could not convert string to float:": "must be a number, not",
     r" or misplaced options:": " options:",
     r" \(applied to [^)]*\)": "",
 }
+OPTIONAL = ConstructorRegistry()
+
+
+@OPTIONAL.primitive_rule
+def optional(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec | None:
+    """Read an option that may be left out as one of its kind, not as {None}|KIND: the word None is no value of it."""
+    kind = next((kind for kind in (str, int, float, Path) if info.type == kind | None), None)
+    if kind is None:
+        return None
+    return PrimitiveConstructorSpec(
+        nargs=1,
+        metavar=kind.__name__.upper(),
+        instance_from_str=lambda given: kind(given[0]),
+        is_instance=lambda value: value is None or isinstance(value, kind),
+        str_from_instance=lambda value: [str(value)],
+    )
 
 
 def read_arguments(commands: Any, given: Sequence[str], prog: str, description: str | None = None) -> Any:
@@ -35,7 +53,7 @@ def read_arguments(commands: Any, given: Sequence[str], prog: str, description: 
     said = StringIO()
     try:
         with redirect_stderr(said):
-            command = tyro.cli(commands, prog=prog, description=description, args=given)
+            command = tyro.cli(commands, prog=prog, description=description, args=given, registry=OPTIONAL)
     except SystemExit as left:
         if left.code != 2:  # --help
             raise
