@@ -34,7 +34,8 @@ def learning_curves(
     for baseline in baselines:
         _dashed(loss, baseline.loss, baseline.name, last["mlm_loss"])
         if baseline.top1 > 0.01:
-            _dashed(accuracy, baseline.top1, baseline.name, last["masked_accuracy"])
+            low = baseline.top1 < 0.08  # no room below the line
+            _dashed(accuracy, baseline.top1, baseline.name, 0.0 if low else last["masked_accuracy"])
     top = max([baseline.loss for baseline in baselines] + [row["mlm_loss"] for row in rows[:1]])
     loss.set(xlabel="step", ylabel="loss (nats per masked word)", ylim=(0, 1.08 * top))
     accuracy.set(xlabel="step", ylabel="share guessed right", ylim=(0, 1))
@@ -112,7 +113,7 @@ def charts(found: Mapping[str, Any], uniform: float, frequency: float) -> Figure
         _losses(row[0], steps, chart, uniform, frequency)
         row[1].plot(steps, chart.nsp_loss, color=ORANGE, lw=1.6, label="loss")
         row[1].plot(steps, _smooth(chart.nsp_accuracy), color=GREEN, lw=1.6, ls="-.", label="accuracy")
-        row[1].set_ylim(0, 1.3)
+        row[1].set_ylim(0, 1.1)
         row[2].plot(steps, np.array(chart.rate) * 1000, color=PINK, lw=1.6)
         row[2].set_ylim(0, 1200 * max(chart.rate))
         _differences(row[3], chart)
@@ -155,7 +156,7 @@ def _losses(ax: Axes, steps: Sequence[int], chart, uniform: float, frequency: fl
         ax.axhline(baseline, color=GREY, ls=":", lw=1)
     ax.plot(steps, chart.loss, color=BLUE, lw=1.6, label="reported")
     ax.plot(chart.evaluated, chart.held_out, color=ORANGE, marker="o", ms=3, lw=1, label="on new text")
-    ax.set_ylim(0, 1.45 * uniform)
+    ax.set_ylim(0, 1.1 * uniform)
 
 
 def _differences(ax: Axes, chart) -> None:

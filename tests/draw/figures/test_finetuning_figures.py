@@ -30,6 +30,11 @@ def test_labels_needed_draws_means_and_every_run():
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["10", "100"]
 
 
+def test_labels_needed_ends_at_the_top_it_is_given():
+    fig = figures.labels_needed({"a": {10: [0.5], 100: [0.6]}}, chance=0.5, top=0.7)
+    assert fig.axes[0].get_ylim() == pytest.approx((0.4, 0.7))
+
+
 def test_by_layer_has_a_bar_for_each_row_in_each_panel():
     fig = figures.by_layer(["embeddings", "layer 1"], {"moved": [0.1, 0.3], "nothing": [0.0, 0.0]})
     assert [[bar.get_width() for bar in ax.patches] for ax in fig.axes] == [[0.1, 0.3], [0.0, 0.0]]
