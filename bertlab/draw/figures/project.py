@@ -12,14 +12,15 @@ def way(steps: Sequence[tuple[str, str, str]]) -> Figure:
     """The steps in their order, each with the decision above it and the control below: (step, decision, control)."""
     fig, ax = canvas(2.6)
     width, free = 0.86, 0.12
-    for row, (name, colour) in enumerate((("your decision", ORANGE), ("the step", BLUE), ("its control", GREEN))):
+    names, decisions, controls = zip(*steps, strict=True)
+    rows = [("your decision", ORANGE, decisions), ("the step", BLUE, names), ("its control", GREEN, controls)]
+    for row, (name, colour, texts) in enumerate(rows):
         y = 0.1 + 0.82 * row
         ax.text(0.12, y + 0.08, name, va="center", size=10, weight="bold", color=INK)
-        for number, texts in enumerate(steps):
+        for number, text in enumerate(texts):
             x = 0.12 + number * (width + free)
-            text = (texts[1], texts[0], texts[2])[row]
             box(ax, x, y + 0.22, width, text, colour, size=8.0, height=0.45)
-            if number and row == 1:
+            if number and texts is names:
                 arrow(ax, (x - free, y + 0.445), (x, y + 0.445), INK, mutation_scale=7)
     return fig
 
