@@ -65,6 +65,7 @@ def test_a_gap_may_be_typed_as_a_line():
     app = opened("attention", model=TINY)
     app.text_area(key="text").set_value("My ___ likes [mask], __init__ and bones.").run()
     assert app.text_area(key="text").value == "My [MASK] likes [MASK], __init__ and bones."
+    assert opened("attention", model=TINY, text="My ___ barks.").text_area(key="text").value == "My [MASK] barks."
 
 
 def test_an_example_can_be_pressed_again():

@@ -73,6 +73,13 @@ def test_you_guess_then_bert_does(tab, site):
     assert guesses(tab)[0] == "she"  # the stored answer and the one computed here
 
 
+def test_what_a_long_text_leaves_out_is_said(tab, site):
+    show(tab, site, "?text=" + "+".join(["We+saw+___+and+went+on"] * 13))  # 78 words, 13 gaps
+    answered(tab)
+    assert tab.locator("#words button").count() == 60 and "the first 60 words" in tab.locator("#note").text_content()
+    assert tab.locator(".bars").count() == 8 and "Only the first 8 gaps" in tab.locator("#scale").text_content()
+
+
 def test_stored_answers_are_those_of_the_page_itself(tab, live_site, site):
     stored = json.loads((live_site / "live" / "stored.json").read_text(encoding="utf-8"))
     for text, answer in list(stored["answers"].items())[:2]:

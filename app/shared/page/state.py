@@ -49,7 +49,7 @@ def first_texts(examples: Examples, kind: str) -> dict[str, str]:
 
 def linked_text(field: Callable[..., str], label: str, key: str, default: str = "", **options) -> str:
     """Show a text field that all pages and the link remember. The link leaves out a text that is too long for it."""
-    open_with(key, key, lambda linked: default if linked is None else linked)
+    open_with(key, key, lambda linked: default if linked is None else with_gaps(linked))
     options = {"on_change": lambda: read_typed(key)} | options
     text = field(label, key=key, persist_state="session", **options)
     fits = len(quote_plus(text)) <= LINK_CHARACTERS
@@ -118,8 +118,13 @@ def forget_positions() -> None:
 
 def read_typed(key: str) -> None:
     """Write [MASK] for each gap in a text that was typed, and forget the positions in the one before."""
-    st.session_state[key] = GAP.sub("[MASK]", st.session_state[key])
+    st.session_state[key] = with_gaps(st.session_state[key])
     forget_positions()
+
+
+def with_gaps(text: str) -> str:
+    """Return the text as BERT reads it: its gaps, typed ___ or [mask], as [MASK]."""
+    return GAP.sub("[MASK]", text)
 
 
 def text_fields(examples: Examples, kind: str) -> tuple[str, str | None]:

@@ -27,6 +27,9 @@ CONLL = (".conll", ".conllu", ".bio", ".iob", ".iob2")
 WORDS, TAGS = "tokens", "ner_tags"  # usual columns of rows that list words and labels, those of the hub
 UNSPACED_TEXT = re.compile(rf"[{UNSPACED}]{{8}}")  # longer than a word
 DECIMAL = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")  # a probability
+HEADING = re.compile(
+    r"(?:# ?)?(?:words?|tokens?|form)\t(?:pos|upos|xpos|ner|labels?|(?:pos|ner)?[ _-]?tags?)", re.IGNORECASE
+)
 EMPTY = frozenset("_-*")  # what CoNLL formats write where a column holds nothing
 PEEK = 10_000  # lines that tell how a file is laid out
 LAYOUT = "each line holds a word and its label, with a tab or a blank between them, and a blank line ends a sentence"
@@ -62,6 +65,8 @@ def read_conll(
         raise InputError(
             f"{path}: column {label_column} holds numbers such as {labels[0]}, no labels; see --label-column"
         )
+    for lines in first[:1] if labelled else []:
+        _check_heading(lines, word_column, label_column, path)
     tags.decide(labels)
 
     def read(lines: Sequence[Line]) -> TokenExample:
@@ -171,6 +176,15 @@ def _check_columns(sentences: Sequence[Sequence[Line]], word: int, label: int | 
         raise InputError(f"{path}: column 0 numbers the words of each sentence; the words are in another: {columns}")
     if width == UNIVERSAL and label is not None and label % width == MISC:
         raise InputError(f"{path}: the last column of Universal Dependencies holds no labels: --label-column {UPOS}")
+
+
+def _check_heading(lines: Sequence[Line], word: int, label: int, path: Path) -> None:
+    """Raise InputError where the first line names the columns: it would be learned as a word and its label."""
+    number, line = lines[0]
+    row = _split(line, lines)
+    cells = [row[column] for column in (word, label) if -len(row) <= column < len(row)]
+    if HEADING.fullmatch("\t".join(cells)):
+        raise InputError(f"{path}, line {number}: {' and '.join(map(repr, cells))} name the columns: delete the line")
 
 
 def _numbered(rows: Sequence[Sequence[str]]) -> list[int]:

@@ -99,6 +99,13 @@ def test_a_column_of_probabilities_is_no_label_column(tmp_path):
     assert read(tmp_path, text, label_column=1)[0].labels == ("B-PER", "O")
 
 
+@pytest.mark.parametrize("heading", ["word\tpos", "Token\tLabel", "# FORM\tUPOS", "words\tner_tags\n"])
+def test_names_of_columns_are_no_word_and_its_label(tmp_path, heading):
+    with pytest.raises(InputError, match="words.conll, line 1: '.+' and '.+' name the columns: delete the line"):
+        read(tmp_path, f"{heading}\nAsh\tNOUN\nran\tVERB\n")
+    assert read(tmp_path, "words\tNOUN\nran\tVERB\n")[0].words == ("words", "ran")
+
+
 @pytest.mark.parametrize("mark", ["_", "-", "*"])
 def test_a_column_that_holds_nothing_is_no_label_column(tmp_path, mark):
     with pytest.raises(InputError, match=f"words.conll: column -1 holds no labels, only '[{mark}]'"):

@@ -9,10 +9,11 @@ import { drawHead, drawHeads, drawRamp, DRAWN, onSpecial } from "./heads.js";
 import { FIRST_HEAD, more, readLink, writeLink } from "./link.js";
 import { drawPicture, give } from "./picture.js";
 import { Refusal } from "./refuse.js";
-import { bare, gapsDrawn, gapsRead, hide, isHidden, moved, put, swapped, words } from "./sentence.js";
+import { bare, gapsDrawn, gapsRead, hide, isHidden, MASK, moved, put, swapped, words } from "./sentence.js";
 import { taughtSection } from "./taught.js";
 import { debounced, oneAtATime } from "./timing.js";
 
+const BUTTONS = 60; // of words; a text may be longer
 const linked = readLink(location.search, languages);
 const preferred = navigator.language.startsWith("zh") ? "zh" : "en";
 const state = { ...linked, head: linked.head ?? FIRST_HEAD, language: linked.language ?? preferred, mine: "" };
@@ -92,7 +93,7 @@ function change(changes) {
 function drawSentence() {
   const { text, swap } = state, all = words(text);
   if (textTyped() !== text) find("text").value = text;
-  const buttons = all.slice(0, 60).map((word, i) => {
+  const buttons = all.slice(0, BUTTONS).map((word, i) => {
     const away = isHidden(word), label = !away ? say.hide(bare(word)) : hidden.has(i) ? say.bring(hidden.get(i)) : say.bringGuess;
     const button = element("button", { type: "button", textContent: word, ariaPressed: away, label });
     if (swap?.word === i) button.dataset.to = swap.to;
@@ -112,7 +113,8 @@ function drawSentence() {
   find("special").checked = state.special;
   find("layers-box").open = state.layers;
   const example = site.gaps.find((one) => one.text === text);
-  find("note").textContent = example?.note && !covered ? say.notes[example.note] : ""; // it would give the answer away
+  const note = example?.note && !covered ? say.notes[example.note] : ""; // it would give the answer away
+  find("note").textContent = all.length > BUTTONS ? say.buttons(BUTTONS) : note;
   for (const [i, button] of [...find("examples").children].entries()) button.ariaPressed = site.gaps[i] === example;
 }
 
@@ -167,6 +169,8 @@ function draw() {
   if (!covered || !fills.length) drawGuesses(find("guesses"), answers, names, state.mine, shape.guessing, say);
   find("scale").textContent = fills.length ? say.scale(fullBar(answers)) + (answers.length > 1 ? say.scaleChanged : "") : "";
   if (answers[0].tokens.includes("[UNK]")) find("scale").textContent += ` ${say.unknown}`;
+  const gaps = answers[0].tokens.filter((token) => token === MASK).length;
+  if (fills.length && fills.length < gaps) find("scale").textContent += ` ${say.gaps(fills.length)}`;
   if (answers[0].cut) find("scale").textContent += ` ${say.cut}`;
   if (state.layers && !covered) drawLayers(find("layers"), answers, names, say);
   drawVerdict();

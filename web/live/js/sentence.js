@@ -1,7 +1,7 @@
 // The sentence as words between spaces: hide one, bring it back, put another in its place.
 
 const AFTER = /[.,!?;:"”’)]*$/; // stays where the word is hidden
-const MASK = "[MASK]";
+export const MASK = "[MASK]";
 
 // A gap may be written ___ or [mask]: BERT reads [MASK]. In links and examples gaps are lines, unless two touch.
 // __init__ is none. (A look behind would be shorter, and older Safari reads no module that has one.)
