@@ -97,7 +97,8 @@ def finetune(
         )
         if run.devices.is_first:
             dev_set.load_best()
-            task.tune(model.to(run.devices.device), dev)
+            if not run.stopped:
+                task.tune(model.to(run.devices.device), dev)
         model.to("cpu")
         run.finish(model, task.tokenizer)
         if model.adapted_from:

@@ -16,7 +16,10 @@ from bertlab.cli.main import main
 from bertlab.cli.shared import examples
 from bertlab.cli.shared.tuning import untrained
 from bertlab.corpora.examples import TextExample
+from bertlab.corpora.labelled.squad import squad_text
+from bertlab.corpora.storyworld import questions
 from bertlab.errors import can_use
+from bertlab.tasks.span import SpanTask
 from bertlab.training.engine import loop
 from bertlab.training.finetune import start_model, task_and_fields
 from bertlab.training.finetune_recipe import FinetuneRecipe
@@ -136,6 +139,18 @@ def test_a_signal_saves_the_state_and_names_itself_in_the_exit_code(number, cli,
     assert all(torch.equal(whole[name], resumed[name]) for name in whole)
     assert written("run/recipe.json")["class_weights"] == "balanced"
     assert "--class-weights balanced" in Path("run/README.md").read_text()
+
+
+def test_a_run_that_was_stopped_measures_nothing_more(cli, monkeypatch):
+    for part in ("train", "dev"):
+        Path(f"{part}.json").write_text(squad_text(list(questions(0, 9, part)), part), encoding="utf-8")
+    line = f"finetune qa --model tiny --train train.json --dev dev.json --steps 4 --max-length 64 --out run {QUICK}"
+    with monkeypatch.context() as patch:
+        stop_at(2, signal.SIGINT, patch)
+        patch.setattr(SpanTask, "tune", lambda *_: pytest.fail("who pressed Ctrl-C waits for a threshold"))
+        code, _, err = cli(line)
+    assert code == 130 and "stopped at step 2" in err, err
+    assert cli(f"{line} --resume")[0] == 0
 
 
 WITHOUT = {"sklearn": "baselines", "matplotlib": "figures"}
