@@ -20,6 +20,7 @@ from bertlab.corpora.labelled.squad import squad_text
 from bertlab.corpora.storyworld import questions
 from bertlab.errors import can_use
 from bertlab.tasks.span import SpanTask
+from bertlab.training.dev_set import DevSet
 from bertlab.training.engine import loop
 from bertlab.training.finetune import start_model, task_and_fields
 from bertlab.training.finetune_recipe import FinetuneRecipe
@@ -151,6 +152,22 @@ def test_a_run_that_was_stopped_measures_nothing_more(cli, monkeypatch):
         code, _, err = cli(line)
     assert code == 130 and "stopped at step 2" in err, err
     assert cli(f"{line} --resume")[0] == 0
+
+
+def test_a_signal_while_the_last_checkpoint_is_measured_is_heeded(cli, monkeypatch):
+    evaluate = DevSet.evaluate
+
+    def signalled(dev_set, step):
+        signal.raise_signal(signal.SIGTERM)
+        evaluate(dev_set, step)
+
+    line = f"{LINE} --steps 3 --out run"
+    with monkeypatch.context() as patch:
+        patch.setattr(DevSet, "evaluate", signalled)
+        code, out, err = cli(line)
+    assert code == 143 and not out and "stopped at step 3; the same command with --resume goes on" in err
+    code, out, err = cli(f"{line} --resume")
+    assert code == 0 and "this run" in out and not Path("run/resume").exists(), err
 
 
 WITHOUT = {"sklearn": "baselines", "matplotlib": "figures"}

@@ -150,8 +150,9 @@ def train(
                 synced.after(step)
                 reporter.after(step, batch, step == settings.steps, synced.ended)
             interrupted = False
-        if interrupted:
-            remember(signal.SIGINT)
+        late = not interrupted and not synced.ended and received()  # in or after the last step: its state is saved
+        if interrupted or late:
+            remember(late or signal.SIGINT)
             if callbacks.save:
                 callbacks.save(None, True)
         if devices.world_size == 1 or not interrupted:  # else the others may be at another step
