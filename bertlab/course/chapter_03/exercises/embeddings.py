@@ -130,10 +130,7 @@ check_segment_ids = Exercise(
             "(input_ids != pad) => (input_ids != pad) & (is_sep == 0)",
         ),
         ("the segments are the wrong way round: the first text is 0.", f"{RESULT} => 1 - {RESULT}"),
-        (
-            "return whole numbers (torch.long): they are looked up in a table.",
-            f"{RESULT} => {RESULT[:-7]}",
-        ),
+        ("return whole numbers (torch.long): they are looked up in a table.", f"{RESULT} => {RESULT[:-7]}"),
         ("return whole numbers (torch.long): they are looked up in a table.", f"{RESULT} => {RESULT[:-7]}.float()"),
     ],
 )

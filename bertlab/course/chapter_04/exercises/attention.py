@@ -222,7 +222,5 @@ check_previous_head = Exercise(
             "10 * math.sqrt(size) => math.sqrt(size)",
         ),
     ],
-    spared={
-        "return (11 * math": "any large number will do",
-    },
+    spared={"return (11 * math": "any large number will do"},
 )

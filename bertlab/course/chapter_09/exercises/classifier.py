@@ -202,6 +202,15 @@ def with_new_head(cls: type[nn.Module], options: Sequence, runs: Any, head: str 
 CALL = "self.bert(input_ids, attention_mask, token_type_ids)"
 LOGITS = "self.classifier(self.dropout(pooled))"
 
+
+def on_the_encoder(call: str, learned: str) -> list[tuple]:
+    """Slips of what stands on self.bert: an argument of its `call` is lost, or it is not `learned` through."""
+    never = "the encoder is never fine-tuned: no gradient reaches it. No no_grad and no detach around self.bert."
+    lost = (("attention_mask", "torch.ones_like(attention_mask)"), ("token_type_ids", "0 * token_type_ids"))
+    passed = [(f"{name} is not passed to self.bert.", f"{call} => {call.replace(name, other)}") for name, other in lost]
+    return [*passed, (never, f"{learned} => {learned}.detach()")]
+
+
 check_classifier = Exercise(
     one_sentence.BertForSequenceClassification,
     _classifiers,
@@ -209,6 +218,7 @@ check_classifier = Exercise(
     observe=with_new_head,
     kept=("BertForSequenceClassification",),
     slips=[
+        *on_the_encoder(CALL, "self.dropout(pooled"),
         (
             "a row whose label is -100 does not count: divide by the number of the other rows.",
             "ignore_index=IGNORED) => ignore_index=IGNORED, reduction='sum') / len(batch['labels'])",
@@ -228,14 +238,6 @@ check_classifier = Exercise(
         ),
         ("return logits, without softmax: the loss has it inside.", f"{LOGITS} => {LOGITS}.softmax(-1)"),
         ("return logits, without log_softmax: the loss has it inside.", f"{LOGITS} => {LOGITS}.log_softmax(-1)"),
-        (
-            "attention_mask is not passed to self.bert.",
-            f"{CALL} => {CALL.replace('attention_mask', 'torch.ones_like(attention_mask)')}",
-        ),
-        (
-            "token_type_ids is not passed to self.bert.",
-            f"{CALL} => {CALL.replace('token_type_ids', '0 * token_type_ids')}",
-        ),
         ("there is no activation after the last layer: logits may be negative.", f"{LOGITS} => {LOGITS}.relu()"),
         (
             "in training nothing is dropped: nn.Dropout belongs before the classifier (hidden_dropout_prob).",
@@ -244,10 +246,6 @@ check_classifier = Exercise(
         (
             "dropout comes before the classifier: of its logits none may be dropped.",
             f"{LOGITS} => self.dropout(self.classifier(pooled))",
-        ),
-        (
-            "the encoder is never fine-tuned: no gradient reaches it. No no_grad and no detach around self.bert.",
-            f"{LOGITS} => self.classifier(self.dropout(pooled.detach()))",
         ),
         (
             "the new layer starts as PyTorch draws it: nn.init.normal_ with BERT's config.initializer_range (0.02).",
@@ -355,6 +353,10 @@ check_smooth_loss = Exercise(
         (
             "you share `smoothing` among the wrong classes; Szegedy et al. share it among all N, the right one too.",
             f"{TARGET} => {HOT} * (1 - smoothing) + smoothing / (classes - 1) * (1 - {HOT})",
+        ),
+        (
+            "the right class has its share of `smoothing` too: 1 - smoothing + smoothing / N.",
+            f"{TARGET} => {HOT} * (1 - smoothing) + smoothing / classes * (1 - {HOT})",
         ),
         ("each class gets smoothing / N, not all of it.", "smoothing / classes => smoothing"),
         ("the part that you take from the right class should go to all classes.", " + smoothing / classes => "),

@@ -281,6 +281,10 @@ check_removal_rank = Exercise(
             "stable=True).argsort()[shares.argmax()])",
         ),
         (
+            "argsort names the token at each rank, not each token's rank: count the larger effects.",
+            "(effects > effects[shares.argmax()]).sum() => effects.argsort(descending=True)[shares.argmax()]",
+        ),
+        (
             "a rank counts tokens, not different effects: behind two equal ones at rank 2 comes rank 4.",
             "(effects > => (effects.unique() >",
         ),
