@@ -73,11 +73,36 @@ def _of_tensors(found: Any, right: Tensor) -> tuple[Path, Any, Any] | None:
     if found.dtype == torch.bool or not found.numel():
         wrong = found != right
     else:
-        wrong = ~torch.isclose(found.double(), right.double(), rtol=1e-4, atol=1e-5, equal_nan=True)
+        wrong = ~_alike(found, right)
     if not wrong.any():
         return None
     place = tuple(wrong.nonzero()[0].tolist())
     return place, found[place].item(), right[place].item()
+
+
+def _alike(found: Tensor, right: Tensor) -> Tensor:
+    return torch.isclose(found.double(), right.double(), rtol=1e-4, atol=1e-5, equal_nan=True)
+
+
+def pattern(found: Any, right: Any, path: Path) -> str:
+    """Say what the wrong tensor at the beginning of a path has in common with the right one, or nothing."""
+    for step in path:
+        if isinstance(right, list | tuple | dict):
+            found, right = found[step], right[step]
+    if not isinstance(found, Tensor) or not isinstance(right, Tensor) or not right.ndim or found.shape != right.shape:
+        return ""
+    if kind(found) != kind(right):
+        return ""
+    if not right.is_floating_point() and right.ndim == 2 and right.size(1) <= MOST_SHOWN:
+        return f" In full, row {path[-2]} should be {_shown(right[path[-2]])}; yours is {_shown(found[path[-2]])}."
+    found, right = found.detach().double(), right.detach().double()
+    factor = float((found * right).sum() / (right * right).sum())
+    if right.numel() > 1 and factor and math.isfinite(factor) and _alike(found, factor * right).all():
+        return f" Everywhere yours is {factor:.4g} times that."
+    if _alike(found.flatten().sort().values, right.flatten().sort().values).all():
+        return " The numbers are right, but not in their places."
+    rows = [row for row in range(len(right)) if not _alike(found[row], right[row]).all()]
+    return f" Only rows {rows} of {len(right)} differ." if right.ndim > 1 and len(rows) < len(right) else ""
 
 
 def says_little(found: Any) -> bool:

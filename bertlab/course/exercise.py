@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from bertlab.course.difference import Difference, describe, difference, first_difference, says_little
+from bertlab.course.difference import Difference, describe, difference, first_difference, pattern, says_little
 from bertlab.course.mistake import Mistake
 from bertlab.course.observe import call, expect, value
 from bertlab.course.stopped import ending, where_it_stopped, why_it_stopped
@@ -130,8 +130,11 @@ class Exercise:
             case = self.cases(*beside)[found.case]
         reminds = self._reminder(mine, found)
         named = dict(zip(self._names(len(case)), case, strict=True))
-        line = mine[found.case].get("line") if found.item == "stops" else ""
-        sentence = describe(found, named, self._takes, self.gives) + (f" It stopped at `{line}`." if line else "")
+        sentence, here = describe(found, named, self._takes, self.gives), mine[found.case]
+        if found.item == "stops":
+            sentence += f" It stopped at `{here['line']}`." if here.get("line") else ""
+        elif not found.item.startswith("gradient"):
+            sentence += pattern(here.get(found.item), self.expected[found.case].get(found.item), found.path)
         return sentence + (f" Perhaps: {reminds}" if reminds else "")
 
     def _names(self, count: int) -> list[str]:

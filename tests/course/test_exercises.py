@@ -198,6 +198,14 @@ def test_a_slip_that_only_resembles_is_a_guess_behind_what_differs():
             "len(head) - 1, stride) => len(head) - 1, 64)",
             r"rows should have 10 entries; yours has",
         ),
+        (
+            "check_segment_ids",
+            "before == 1 => before == 0",
+            r"In full, row 0 should be \[0, .*\]; yours is \[1, .*\]\.",
+        ),
+        ("check_gelu", "return 0.5 * x => return 0.25 * x", r"Everywhere yours is 0\.5 times that\."),
+        ("check_embeddings", "+ self.segment(token_type_ids) => + self.segment(0 * input_ids)", r"Only rows \[0, 1\]"),
+        ("check_heads", ".transpose(1, 2).flatten(2) => .flatten(1, 2)", r"merge_heads should have the shape"),
         ("check_decide", "> threshold => < threshold", r"yours is ''\.$"),
     ],
 )

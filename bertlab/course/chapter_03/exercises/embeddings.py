@@ -78,15 +78,12 @@ check_lookup = Exercise(
             "one-hot rows and a product: F.one_hot(ids, V), as floating point, times the table.",
             "one_hot @ table => table[ids]",
         ),
-        (
-            "no gradient would reach the table, and it could not be learned: no detach, no new tensor from its "
-            "numbers.",
-            "one_hot @ table => (one_hot @ table).detach()",
-        ),
-        (
-            "no gradient would reach the table, and it could not be learned: no detach, no new tensor from its "
-            "numbers.",
-            "one_hot @ table => table[ids].detach()",
+        *(
+            (
+                "no gradient would reach the table, which could not learn: no detach, no new tensor from its numbers.",
+                f"one_hot @ table => ({vectors}).detach()",
+            )
+            for vectors in ("one_hot @ table", "table[ids]")
         ),
     ],
 )

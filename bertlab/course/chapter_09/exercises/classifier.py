@@ -78,14 +78,13 @@ def _epochs(fn) -> dict[str, Any]:
     streams = [[example for batch in batches for example in batch] for batches in drawn]
     first, second = streams[0][:10], streams[0][10:20]
     kept = sorted(len(batch) for batch in drawn[0][:3]) == [2, 4, 4]
-    whole: list = (
-        next(iter(fn(given, 64, 0)), []) if kept else []
-    )  # who drops the small batches would search without end
+    whole: list = next(iter(fn(given, 64, 0)), []) if kept else []  # who drops small batches would search without end
     threes = [list(batch) for batch in islice(fn(given, 3, 0), 4)] if kept else []
     return {
         "the list that is given stays as it is": given == examples,
         "the batches never end": all(len(batches) == 9 for batches in drawn),
-        "a batch has at most `size` examples, and never none": all(1 <= len(batch) <= 4 for batch in drawn[0]),
+        "a batch has at most `size` examples, and never none": all(1 <= len(batch) <= 4 for batch in drawn[0])
+        and all(map(list, islice(fn(given, 5, 0), 3))),
         "the first ten examples are all ten": sorted(first) == sorted(examples),
         "the last batch of an epoch is kept, however small": kept,
         "the second epoch has all ten as well": sorted(second) == sorted(examples),
@@ -118,6 +117,10 @@ check_epochs = Exercise(
     observe=_epochs,
     kept=("epochs",),
     slips=[
+        (
+            "where `size` divides the number of examples, a batch is empty.",
+            "range(0, len(order), => range(0, len(order) + 1,",
+        ),
         (
             "your function changed the list it was given: shuffle a copy.",
             f"{ORDER} => rng.shuffle(examples); order = list(examples)",

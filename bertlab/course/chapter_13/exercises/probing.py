@@ -214,6 +214,7 @@ check_removal_effects = Exercise(
     lambda: [
         (toy_log_p, torch.tensor([1, 7, 5, MASK, 9, 11, 6, 2]), 3, [1, 2, 4, 5, 6], MASK),
         (toy_log_p, torch.tensor([1, 8, 3, 10, 2]), 2, [3, 1], 3),
+        (toy_log_p, torch.tensor([1, 8, 3, 10, 2]), 2, [1], 3),
     ],
     right="Right: each token hidden alone, the same answer throughout.",
     observe=value,

@@ -23,7 +23,7 @@ def _passages() -> list[tuple]:
     """Documents not in the order of their names, and not in one piece."""
     order = (4, 0, 7, 2, 8, 1, 6, 3, 5)
     passages = [(f"d{n}", f"text {n} {k}") for n in order for k in range(1 + n % 4)] + [("d7", "a late one")]
-    return [(passages, 3), (passages[4:], 2)]
+    return [(passages, 3), (passages[::-1], 2)]
 
 
 TRAIN = "train = [passage for passage in passages if passage[0] not in held]"
@@ -297,9 +297,7 @@ def _cards() -> list[tuple]:
         (f"## {SECTIONS[-1]}\n\n{WORDS}", f"## {SECTIONS[-1]}\n"),
     ]
     backwards = "\n".join(f"## {name}" for name in SECTIONS[::-1])
-    return [("",), (backwards,)] + [
-        ("# Title\n\n" + whole.replace(old, new) if old else "# Title\n\n" + whole,) for old, new in changes
-    ]
+    return [("",), (backwards,), *(("# Title\n\n" + whole.replace(old, new),) for old, new in changes)]
 
 
 check_unanswered = Exercise(
@@ -366,8 +364,8 @@ def _ends(fn) -> dict[str, Any]:
         "the same seed gives the same interval": again == (low, high),
         "another seed gives another interval": again != tuple(map(float, fn(right, asked, np.random.default_rng(3)))),
         "the interval has a width": high - low > 1e-9,
-        "the number of steps of 0.024 that the lower end is off": int(round((low - ends[0]) / 0.024)),
-        "the number of steps of 0.024 that the upper end is off": int(round((high - ends[1]) / 0.024)),
+        "the lower end (in steps of 0.024 from where it lies)": int(round((low - ends[0]) / 0.024)),
+        "the upper end (in steps of 0.024 from where it lies)": int(round((high - ends[1]) / 0.024)),
         "of two documents, with 0 of 2 and 6 of 6 right, the interval goes from 0 to 1": bool(
             np.allclose(fn(np.array([0, 6]), np.array([2, 6]), np.random.default_rng(0)), (0, 1))
         ),
