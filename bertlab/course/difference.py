@@ -84,14 +84,21 @@ def _alike(found: Tensor, right: Tensor) -> Tensor:
     return torch.isclose(found.double(), right.double(), rtol=1e-4, atol=1e-5, equal_nan=True)
 
 
+RATIOS = (-1.0, 1 / math.log(2), math.log(2), 100.0, *(n**sign for n in range(2, 17) for sign in (1, -1)))
+
+
 def pattern(found: Any, right: Any, path: Path) -> str:
     """Say what the wrong tensor at the beginning of a path has in common with the right one, or nothing."""
     for step in path:
         if isinstance(right, list | tuple | dict):
             found, right = found[step], right[step]
-    if not isinstance(found, Tensor) or not isinstance(right, Tensor) or not right.ndim or found.shape != right.shape:
-        return ""
-    if kind(found) != kind(right):
+    found, right = (each.item() if isinstance(each, Tensor) and not each.ndim else each for each in (found, right))
+    if isinstance(right, float):
+        own = found if isinstance(found, int | float) and right and not path else math.nan
+        near = [ratio for ratio in RATIOS if math.isclose(own, ratio * right, rel_tol=1e-4)]
+        return f" Yours is {near[0]:.4g} times that." if near else ""
+    both = isinstance(found, Tensor) and isinstance(right, Tensor)
+    if not both or (found.shape, kind(found)) != (right.shape, kind(right)):
         return ""
     if not right.is_floating_point() and right.ndim == 2 and right.size(1) <= MOST_SHOWN:
         return f" In full, row {path[-2]} should be {_shown(right[path[-2]])}; yours is {_shown(found[path[-2]])}."

@@ -205,6 +205,7 @@ def test_a_slip_that_only_resembles_is_a_guess_behind_what_differs():
         ),
         ("check_gelu", "return 0.5 * x => return 0.25 * x", r"Everywhere yours is 0\.5 times that\."),
         ("check_embeddings", "+ self.segment(token_type_ids) => + self.segment(0 * input_ids)", r"Only rows \[0, 1\]"),
+        ("check_share_passed", ".float().mean() => .float().mean() * 100", r"Yours is 100 times that\."),
         ("check_heads", ".transpose(1, 2).flatten(2) => .flatten(1, 2)", r"merge_heads should have the shape"),
         ("check_decide", "> threshold => < threshold", r"yours is ''\.$"),
     ],

@@ -125,7 +125,7 @@ def _facts(pairs: Sequence, corpus: TruePairs) -> dict[str, bool]:
     elsewhere = [each != {document.get(pair[0][0])} for each, pair in zip(sources, pairs, strict=True)]
     return {
         "each first text is there once": sorted(list(first) for first, *_ in pairs) == sorted(a for _, a, _ in corpus),
-        "a label is 0 or 1": set(map(repr, labels)) <= {"0", "1"},
+        "a label is a whole number, 0 or 1": set(map(repr, labels)) <= {"0", "1"},
         "second texts are those given": all(sources),
         "label 0 is for a second text that follows": all(
             one for one, label in zip(follows, labels, strict=True) if not label
