@@ -8,11 +8,4 @@ from bertlab.evaluation.baselines import masked_baselines
 
 globals().update(EXERCISES)
 
-__all__ = [
-    *EXERCISES,
-    "Matching",
-    "Mistake",
-    "load_matching",
-    "masked_baselines",
-    "own_or_solution",
-]
+__all__ = [*EXERCISES, "Matching", "Mistake", "load_matching", "masked_baselines", "own_or_solution"]

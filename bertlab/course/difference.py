@@ -12,6 +12,7 @@ from torch import Tensor
 Path = tuple[Any, ...]
 # Tables are looked up with no other whole numbers.
 KINDS = {torch.bool: "bools", torch.int32: "whole numbers", torch.int64: "whole numbers"}
+STOPS = ("stops", "line")  # of a program that could not be observed to its end: why, and its last line
 MOST_SHOWN, LONG = 10, 200  # numbers of a tensor, and characters, in a sentence
 
 
@@ -28,7 +29,8 @@ class Difference:
 
 def first_difference(mine: Iterable[dict[str, Any]], right: Sequence[dict[str, Any]]) -> Difference | None:
     for case, (here, there) in enumerate(zip(mine, right, strict=True)):
-        items = ["stops"] if "stops" in here or "stops" in there else [*there]
+        stops = "stops" in here or "stops" in there
+        items = [*(item for item in there if item in here and item not in STOPS), "stops"] if stops else [*there]
         for item in items:
             apart = difference(here.get(item), there.get(item))
             if apart and not (item.startswith("gradient of ") and _both_zero(here.get(item), there.get(item))):
@@ -46,6 +48,8 @@ def difference(found: Any, right: Any) -> tuple[Path, Any, Any] | None:
     if isinstance(right, Tensor):
         return _of_tensors(found, right)
     if isinstance(found, Tensor | np.ndarray) and found.ndim and isinstance(right, tuple):
+        if len(found) != len(right):
+            return (), found, right
         found = tuple(found)
     if isinstance(found, Tensor | np.ndarray | np.generic):
         found = found.tolist()
@@ -69,11 +73,49 @@ def _of_tensors(found: Any, right: Tensor) -> tuple[Path, Any, Any] | None:
     if found.dtype == torch.bool or not found.numel():
         wrong = found != right
     else:
-        wrong = ~torch.isclose(found.double(), right.double(), rtol=1e-4, atol=1e-5, equal_nan=True)
+        wrong = ~_alike(found, right)
     if not wrong.any():
         return None
     place = tuple(wrong.nonzero()[0].tolist())
     return place, found[place].item(), right[place].item()
+
+
+def _alike(found: Tensor, right: Tensor) -> Tensor:
+    return torch.isclose(found.double(), right.double(), rtol=1e-4, atol=1e-5, equal_nan=True)
+
+
+RATIOS = (-1.0, 1 / math.log(2), math.log(2), 100.0, *(n**sign for n in range(2, 17) for sign in (1, -1)))
+
+
+def pattern(found: Any, right: Any, path: Path) -> str:
+    """Say what the wrong tensor at the beginning of a path has in common with the right one, or nothing."""
+    for step in path:
+        if isinstance(right, list | tuple | dict):
+            found, right = found[step], right[step]
+    found, right = (each.item() if isinstance(each, Tensor) and not each.ndim else each for each in (found, right))
+    if isinstance(right, float):
+        own = found if isinstance(found, int | float) and right and not path else math.nan
+        near = [ratio for ratio in RATIOS if math.isclose(own, ratio * right, rel_tol=1e-4)]
+        return f" Yours is {near[0]:.4g} times that." if near else ""
+    both = isinstance(found, Tensor) and isinstance(right, Tensor)
+    if not both or (found.shape, kind(found)) != (right.shape, kind(right)):
+        return ""
+    if not right.is_floating_point() and right.ndim == 2 and right.size(1) <= MOST_SHOWN:
+        return f" In full, row {path[-2]} should be {_shown(right[path[-2]])}; yours is {_shown(found[path[-2]])}."
+    found, right = found.detach().double(), right.detach().double()
+    factor = float((found * right).sum() / (right * right).sum())
+    if right.numel() > 1 and factor and math.isfinite(factor) and _alike(found, factor * right).all():
+        return f" Everywhere yours is {factor:.4g} times that."
+    if _alike(found.flatten().sort().values, right.flatten().sort().values).all():
+        return " The numbers are right, but not in their places."
+    rows = [row for row in range(len(right)) if not _alike(found[row], right[row]).all()]
+    return f" Only rows {rows} of {len(right)} differ." if right.ndim > 1 and len(rows) < len(right) else ""
+
+
+def says_little(found: Any) -> bool:
+    """Whether other programs give this as easily: nothing, a truth value, 0 or 1."""
+    found = found.tolist() if isinstance(found, Tensor | np.ndarray | np.generic) else found
+    return found is None or isinstance(found, int | float | str | list | tuple | dict) and found in (0, 1, "", [], ())
 
 
 def kind(tensor: Tensor) -> str:
@@ -125,8 +167,8 @@ def describe(apart: Difference, case: Mapping[str, Any], takes: Sequence[str], g
         )
     if item.startswith("gradient of "):
         return (
-            f"the result is right, but the {item} is not{where}: a part of the way back is cut (detach, no_grad) or "
-            "counted twice."
+            f"the result is right, but the {item} is not{where}: is a part of the way back cut (detach, no_grad), "
+            "counted twice, or computed with other numbers?"
         )
     if isinstance(apart.right, bool) and not apart.path and item != "result":
         return f"this does not hold{where}: {item}."
@@ -155,6 +197,7 @@ def _of_values(apart: Difference, item: str, gives: Sequence[str], where: str) -
     name = name.replace("result of ", "").replace("result", "the result")
     at = f" at {'[' + ', '.join(map(repr, place)) + ']'}" if place else ""
     if isinstance(right, Tensor) and isinstance(found, Tensor):
+        name += at
         if found.shape != right.shape:
             return f"{name} should have the shape {tuple(right.shape)}{where}; yours has {tuple(found.shape)}."
         return f"{name} should be {kind(right)}, not {kind(found)}{where}."
@@ -165,7 +208,11 @@ def _of_values(apart: Difference, item: str, gives: Sequence[str], where: str) -
         return f"{name}{at} should be a tensor {tuple(right.shape)}{where}; yours is {_type(found)}: {_shown(found)}."
     if isinstance(right, list | tuple) and isinstance(found, list | tuple) and len(repr(right)) >= LONG:
         same = next((n for n, both in enumerate(zip(found, right, strict=False)) if difference(*both)), len(found))
-        name, found, right = f"{name}{at}, from its entry {same} on,", found[same:], right[same:]
+        at = f"{at}, from its entry {same} on,"
+        shown, wanted = _shown(found[same:]), _shown(right[same:])
+        if shown == wanted:  # as far as they are shown
+            return f"{name} should have {len(right)} entries{where}; yours has {len(found)}."
+        return f"{name}{at} should be {wanted}{where}; yours is {shown}, {len(found)} entries in place of {len(right)}."
     shown, wanted = _shown(found), _shown(right)
     if shown == wanted and isinstance(found, float):
         shown, wanted = f"{found:.6g}", f"{right:.6g}"
@@ -179,18 +226,24 @@ def _type(thing: Any) -> str:
 def _shown(thing: Any) -> str:
     if isinstance(thing, float):
         return f"{thing:.4f}"
-    if isinstance(thing, Tensor) and thing.ndim < 2 and thing.numel() <= MOST_SHOWN:
-        return str([_plain(each) for each in thing.tolist()] if thing.ndim else _plain(thing.item()))
-    if isinstance(thing, Tensor):
-        return f"a tensor {tuple(thing.shape)}"
-    text = repr(thing)
+    text = _within(thing)
     if text.startswith("<"):  # of an object, with its address
         return _type(thing)
     return text if len(text) < LONG else f"{text[:LONG]} ..."
 
 
-def _plain(number: float) -> float:
-    return round(number, 4) if isinstance(number, float) else number
+def _within(thing: Any) -> str:
+    """As repr says it, but floats rounded, and of large tensors the shape alone."""
+    if isinstance(thing, Tensor | np.ndarray) and (thing.ndim > 1 or len(thing.reshape(-1)) > MOST_SHOWN):
+        return f"{'a tensor' if isinstance(thing, Tensor) else 'an array'} {tuple(thing.shape)}"
+    if isinstance(thing, Tensor | np.ndarray):
+        return _within(thing.tolist())
+    if isinstance(thing, dict):
+        return "{" + ", ".join(f"{name!r}: {_within(each)}" for name, each in thing.items()) + "}"
+    if type(thing) in (list, tuple):
+        text = ", ".join(map(_within, thing))
+        return f"[{text}]" if isinstance(thing, list) else f"({text}{',' * (len(thing) == 1)})"
+    return repr(round(thing, 4) or thing) if isinstance(thing, float) else repr(thing)
 
 
 def _on(case: Mapping[str, Any]) -> str:

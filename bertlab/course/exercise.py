@@ -17,10 +17,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from bertlab.course.difference import Difference, describe, difference, first_difference
+from bertlab.course.difference import Difference, describe, difference, first_difference, pattern, says_little
 from bertlab.course.mistake import Mistake
 from bertlab.course.observe import call, expect, value
-from bertlab.course.stopped import ending, why_it_stopped
+from bertlab.course.stopped import ending, where_it_stopped, why_it_stopped
 
 SEED = 2018  # of the random numbers that a program meets; who sets another one has seeded all of them
 Program = Callable[..., Any]
@@ -115,12 +115,11 @@ class Exercise:
             raise Mistake("write your code in place of `raise NotImplementedError`.") from None
         except Mistake as mistake:
             return {"stops": str(mistake)}
-        except UnboundLocalError as error:
-            return {"stops": why_it_stopped(error)}
-        except NameError as error:
-            raise Mistake(f"your code uses `{error.name}`, which is not defined.") from error
         except Exception as error:  # whatever else the reader's code raises
-            return {"stops": why_it_stopped(error)}
+            if type(error) is NameError:
+                raise Mistake(f"your code uses `{error.name}`, which is not defined.") from error
+            seen = getattr(error, "seen", {})
+            return seen | {"stops": why_it_stopped(error), "line": where_it_stopped(error)}
 
     def _sentence(self, mine: Sequence[Observed], found: Difference, beside: Sequence) -> str:
         """The slip's that gives the same on all cases; else where it differs first, and of which slip that reminds."""
@@ -131,7 +130,12 @@ class Exercise:
             case = self.cases(*beside)[found.case]
         reminds = self._reminder(mine, found)
         named = dict(zip(self._names(len(case)), case, strict=True))
-        return describe(found, named, self._takes, self.gives) + (f" Perhaps: {reminds}" if reminds else "")
+        sentence, here = describe(found, named, self._takes, self.gives), mine[found.case]
+        if found.item == "stops":
+            sentence += f" It stopped at `{here['line']}`." if here.get("line") else ""
+        elif not found.item.startswith("gradient"):
+            sentence += pattern(here.get(found.item), self.expected[found.case].get(found.item), found.path)
+        return sentence + (f" Perhaps: {reminds}" if reminds else "")
 
     def _names(self, count: int) -> list[str]:
         """The names of the `count` values of a case: arguments of the reference, or else of `observe`."""
@@ -151,6 +155,8 @@ class Exercise:
         ]
         if isinstance(found.right, bool) and item != "result":  # that a fact does not hold either says little
             levels.pop()
+        if says_little(here.get(item)):
+            return ""
         for agrees in levels:
             for sentence, other in self.known:
                 first = first_difference(other, self.expected)

@@ -99,6 +99,16 @@ def module(cls: type[nn.Module], options: Sequence, runs: Mapping[str, Sequence]
     shapes = [f"{name} {tuple(each.shape)}" for name, each in sorted(parameters.items())]
     found: dict[str, Any] = {"parameters": "\n".join(shapes)}
     found["number of parameters"] = sum(each.numel() for each in model.parameters())
+    try:
+        _run(model, runs, found)
+    except Exception as error:  # what came before may tell more
+        error.seen = found  # type: ignore[attr-defined]
+        raise
+    return found | {f"gradient of {name}": each.grad for name, each in sorted(parameters.items())}
+
+
+def _run(model: nn.Module, runs: Mapping[str, Sequence], found: dict[str, Any]) -> None:
+    """Add what the runs give to what was found."""
     for method, args in runs.items():
         for mode in ("", " in training"):
             model.train(bool(mode))
@@ -113,7 +123,6 @@ def module(cls: type[nn.Module], options: Sequence, runs: Mapping[str, Sequence]
         if method == "forward" and all(isinstance(arg, Tensor) and not is_float(arg) for arg in args):
             with torch.no_grad():
                 found["result for one shorter row"] = model.eval()(*(arg[:1, ..., :-2] for arg in args))
-    return found | {f"gradient of {name}": each.grad for name, each in sorted(parameters.items())}
 
 
 @torch.no_grad()

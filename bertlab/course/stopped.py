@@ -20,7 +20,8 @@ PLAIN = (ArithmeticError, AttributeError, RuntimeError, TypeError, UnboundLocalE
 
 def why_it_stopped(error: Exception) -> str:
     """Say what an exception means that was raised in the reader's code, or on the way through what it gave."""
-    message, returned = str(error).partition("\n")[0], _in_the_check(error)
+    message = str(error).partition("\n")[0].removesuffix(", but expected one of:")
+    returned = not _lines_of_the_reader(error)
     if "modified by an inplace operation" in message:
         return (
             "backward() needs numbers that your code has overwritten (+=, x[...] = ..., or a name that ends with _): "
@@ -33,6 +34,9 @@ def why_it_stopped(error: Exception) -> str:
         )
     if "NoneType" in message and returned:
         return "your function gives None where a result is asked for: is a `return` missing?"
+    if message == "index out of range in self":
+        message = "a table (nn.Embedding) has no row of that number: is an id too large, or are two arguments swapped?"
+        return f"your code stopped: {message}"
     if returned and not any(word in message for word in CALLS):
         return f"your result is not of the kind that is asked for: {message}"
     if message and isinstance(error, PLAIN):
@@ -65,9 +69,14 @@ def ending() -> Iterator[None]:
         timer.cancel()
 
 
-def _in_the_check(error: Exception) -> bool:
-    """Whether the reader's code had returned, and the check was looking at what it gave."""
-    return not any(_is_the_readers(frame.filename) for frame in traceback.extract_tb(error.__traceback__))
+def where_it_stopped(error: Exception) -> str:
+    """The line of the reader's code that raised this, or nothing if the check did."""
+    return next(reversed(_lines_of_the_reader(error)), "")
+
+
+def _lines_of_the_reader(error: Exception) -> list[str]:
+    frames = traceback.extract_tb(error.__traceback__)
+    return [(frame.line or "")[:100] for frame in frames if _is_the_readers(frame.filename)]
 
 
 def _is_the_readers(file: str) -> bool:

@@ -6,6 +6,7 @@ from time import process_time
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 
 from bertlab.course import Mistake, own_or_solution, stopped
 from bertlab.course.chapters import EXERCISES
@@ -78,6 +79,7 @@ def asserts(*given):
         (lambda *given: 1 / 0, "your code stopped: division by zero"),
         (lambda *given: next(iter(())), "your code stopped: StopIteration"),
         (lambda *given: {}[len(given)], "your code stopped: KeyError"),
+        (lambda *given: F.embedding(given[1], given[0][:1]), "your code stopped: a table (nn.Embedding) has no row"),
         (lambda: "", "your code stopped: <lambda>() takes 0 positional arguments but 3 were given"),
         (asserts, "your code stopped: AssertionError"),
     ],
@@ -85,6 +87,14 @@ def asserts(*given):
 def test_what_stops_a_check_is_said_in_a_sentence(answer, said):
     with pytest.raises(Mistake, match="^" + re.escape(said)):
         EXERCISES["check_share_passed"](answer)
+
+
+def test_the_line_at_which_the_code_stopped_is_shown():
+    def crashes(query, key, value):
+        return query @ key @ value  # shapes
+
+    with pytest.raises(Mistake, match=r"It stopped at `return query @ key @ value  # shapes`\."):
+        EXERCISES["check_attend"](crashes)
 
 
 def endless(first, second, budget):
@@ -166,6 +176,38 @@ def test_a_slip_that_only_resembles_is_a_guess_behind_what_differs():
             'batch["labels"], ign => batch.pop("labels"), ign',
             r"changed what it was given \(by loss\)",
         ),
+        (
+            "check_attend",
+            "return weights @ value, weights => return weights @ value",
+            r"yours is a tensor \(5, 16\)\.$",
+        ),
+        (
+            "check_bert_model",
+            "return hidden, self.pooler(hidden) => return {'hidden': hidden}",
+            r"yours is {'hidden': a tensor \(3, 7, 12\)}\.$",
+        ),
+        (
+            "check_collate",
+            "label for *_, => float(label) for *_,",
+            r"\['next_sentence_label'\] should be whole numbers",
+        ),
+        ("check_classifier", "hidden_size, num_labels => hidden_size, 2", r"missing in yours: classifier.bias \(3,\)"),
+        ("check_split", "names[::every] => names", r"; yours is \[\], 0 entries in place of \d+\.$"),
+        (
+            "check_question_rows",
+            "len(head) - 1, stride) => len(head) - 1, 64)",
+            r"rows should have 10 entries; yours has",
+        ),
+        (
+            "check_segment_ids",
+            "before == 1 => before == 0",
+            r"In full, row 0 should be \[0, .*\]; yours is \[1, .*\]\.",
+        ),
+        ("check_gelu", "return 0.5 * x => return 0.25 * x", r"Everywhere yours is 0\.5 times that\."),
+        ("check_embeddings", "+ self.segment(token_type_ids) => + self.segment(0 * input_ids)", r"Only rows \[0, 1\]"),
+        ("check_share_passed", ".float().mean() => .float().mean() * 100", r"Yours is 100 times that\."),
+        ("check_heads", ".transpose(1, 2).flatten(2) => .flatten(1, 2)", r"merge_heads should have the shape"),
+        ("check_decide", "> threshold => < threshold", r"yours is ''\.$"),
     ],
 )
 def test_what_differs_is_said_so_that_it_can_be_seen(name, change, said):

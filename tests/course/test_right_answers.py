@@ -303,6 +303,15 @@ def coins(ids, special, tokenizer, generator, rate=0.15, first=5):
     return torch.where(chosen & (coin > 0.9), words, hidden), ids.masked_fill(~chosen, -100)
 
 
+def fates(ids, special, tokenizer, generator, rate=0.15):
+    chosen = (torch.rand(ids.shape, generator=generator) < rate) & ~special
+    fate = torch.tensor([0.8, 0.1, 0.1]).multinomial(int(chosen.sum()), replacement=True, generator=generator)
+    words = torch.randint(5, tokenizer.vocab_size, fate.shape, generator=generator)
+    hidden = ids.clone()
+    hidden[chosen] = torch.where(fate == 0, tokenizer.mask_token_id, torch.where(fate == 1, words, ids[chosen]))
+    return [hidden, ids.masked_fill(~chosen, -100)]
+
+
 def coins_of_the_whole_vocabulary(ids, special, tokenizer, generator, rate=0.15):
     return coins(ids, special, tokenizer, generator, rate, first=0)
 
@@ -673,6 +682,12 @@ def replaced_by_where(input_ids, labels, logits, rng):
     return shown, hidden & (shown != labels)
 
 
+def replaced_by_noise(input_ids, labels, logits, rng):
+    noise = -(-torch.rand(logits.shape, generator=rng).clamp(1e-20, 1 - 1e-7).log()).log()  # Gumbel's
+    shown = torch.where(labels == -100, input_ids, (logits + noise).argmax(-1))
+    return [shown, (labels != -100) & (shown != labels)]
+
+
 def unpad_by_rows(input_ids, attention_mask):
     lengths = attention_mask.sum(1).tolist()
     ids = torch.cat([row[:length] for row, length in zip(input_ids, lengths, strict=True)])
@@ -970,7 +985,7 @@ ANSWERS = {
     "check_fuse": [fuse_by_ranks, fuse_by_scipy],
     "check_full_rows": [rows_by_look_ahead],
     "check_order_pairs": [order_by_indices],
-    "check_replaced": [replaced_by_where],
+    "check_replaced": [replaced_by_where, replaced_by_noise],
     "check_unpad": [unpad_by_rows],
     "check_soft_loss": [soft_loss_of_torch],
     "check_rotate": [rotate_by_complex_numbers],
@@ -1022,7 +1037,7 @@ ANSWERS = {
     "check_initialise": [initialise_in_data, initialise_by_copy],
     "check_count_parameters": [count_layer_by_layer],
     "check_actions": [actions_by_index],
-    "check_mask_tokens": [coins, coins_of_the_whole_vocabulary],
+    "check_mask_tokens": [coins, fates, coins_of_the_whole_vocabulary],
     "check_mlm_loss": [loss_of_torch, loss_of_a_constant],
     "check_mlm_head": [HeadStepByStep],
     "check_whole_words": [words_from_the_right],

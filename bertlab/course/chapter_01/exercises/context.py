@@ -14,7 +14,7 @@ def neighbours(words, position, window):
 
 
 def _words() -> list[tuple]:
-    places = ((3, 2), (0, 2), (1, 3), (6, 3), (5, 2), (2, 10))
+    places = ((3, 2), (0, 2), (3, 0), (1, 3), (6, 3), (5, 2), (2, 10))
     repeated = "the dog saw the cat the".split()
     return [("a b c d e f g".split(), *place) for place in places] + [
         (repeated, *place) for place in ((0, 5), (3, 1), (5, 5))
@@ -70,7 +70,7 @@ def _vectors() -> list[tuple]:
     """Vectors of two sizes, and long ones: with these s is 0 or 1 to the last digit."""
     return [
         tuple(scale * random_tensor(*shape, seed=n) for n, shape in enumerate(((N, D), (N, D), (N, K, D))))
-        for N, K, D, scale in ((4, 3, 6, 1.0), (2, 5, 3, 1.0), (6, 2, 4, 30.0))
+        for N, K, D, scale in ((4, 3, 6, 1.0), (2, 5, 3, 1.0), (6, 2, 4, 30.0), (3, 1, 2, 1.0))
     ]
 
 

@@ -78,15 +78,12 @@ check_lookup = Exercise(
             "one-hot rows and a product: F.one_hot(ids, V), as floating point, times the table.",
             "one_hot @ table => table[ids]",
         ),
-        (
-            "no gradient would reach the table, and it could not be learned: no detach, no new tensor from its "
-            "numbers.",
-            "one_hot @ table => (one_hot @ table).detach()",
-        ),
-        (
-            "no gradient would reach the table, and it could not be learned: no detach, no new tensor from its "
-            "numbers.",
-            "one_hot @ table => table[ids].detach()",
+        *(
+            (
+                "no gradient would reach the table, which could not learn: no detach, no new tensor from its numbers.",
+                f"one_hot @ table => ({vectors}).detach()",
+            )
+            for vectors in ("one_hot @ table", "table[ids]")
         ),
     ],
 )
@@ -130,10 +127,7 @@ check_segment_ids = Exercise(
             "(input_ids != pad) => (input_ids != pad) & (is_sep == 0)",
         ),
         ("the segments are the wrong way round: the first text is 0.", f"{RESULT} => 1 - {RESULT}"),
-        (
-            "return whole numbers (torch.long): they are looked up in a table.",
-            f"{RESULT} => {RESULT[:-7]}",
-        ),
+        ("return whole numbers (torch.long): they are looked up in a table.", f"{RESULT} => {RESULT[:-7]}"),
         ("return whole numbers (torch.long): they are looked up in a table.", f"{RESULT} => {RESULT[:-7]}.float()"),
     ],
 )

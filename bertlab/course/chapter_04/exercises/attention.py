@@ -95,6 +95,10 @@ def _sums(fn, scores: Tensor, mask: Tensor) -> dict[str, Any]:
 
 
 HIDE = "scores.masked_fill(padding, torch.finfo(scores.dtype).min)"
+NAN = (
+    "a row that is all padding became nan (0/0): use the lowest finite number, torch.finfo(scores.dtype).min, not "
+    "-inf, and divide by no sum that may be 0."
+)
 
 check_masked_weights = Exercise(
     masked_weights,
@@ -135,18 +139,8 @@ check_masked_weights = Exercise(
             "torch.finfo(scores.dtype).min.",
             "torch.finfo(scores.dtype).min => -10000.0",
         ),
-        (
-            "a row that is all padding became nan (0/0): use the lowest finite number, torch.finfo(scores.dtype).min, "
-            "not "
-            "-inf, and divide by no sum that may be 0.",
-            "torch.finfo(scores.dtype).min => -math.inf",
-        ),
-        (
-            "a row that is all padding became nan (0/0): use the lowest finite number, torch.finfo(scores.dtype).min, "
-            "not "
-            "-inf, and divide by no sum that may be 0.",
-            lambda scores, mask: _renormalised(scores.softmax(-1) * mask[:, None, None]),
-        ),
+        (NAN, "torch.finfo(scores.dtype).min => -math.inf"),
+        (NAN, lambda scores, mask: _renormalised(scores.softmax(-1) * mask[:, None, None])),
         (
             "the weights of a row that is all padding must sum to one as well: hide with the lowest finite number, "
             "torch.finfo(scores.dtype).min, and there is no nan to put right.",
@@ -222,7 +216,5 @@ check_previous_head = Exercise(
             "10 * math.sqrt(size) => math.sqrt(size)",
         ),
     ],
-    spared={
-        "return (11 * math": "any large number will do",
-    },
+    spared={"return (11 * math": "any large number will do"},
 )

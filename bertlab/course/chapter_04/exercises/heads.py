@@ -69,6 +69,44 @@ def _attention_inputs() -> list[tuple]:
 
 SPLIT = "(split_heads(part, self.heads) for part in self.qkv(x).chunk(3, dim=-1))"
 
+ATTENDS = [  # slips of attention, wherever queries, keys and values come from
+    (
+        "the last product is missing: `out` mixes what the heads found.",
+        "self.out(merge_heads(self.dropout(weights) @ value)) => merge_heads(self.dropout(weights) @ value)",
+    ),
+    (
+        "padding was not hidden: where `padding` is True, the score must be the lowest number.",
+        "if padding is not None: => if False:",
+    ),
+    (
+        "a text that is padding alone became nan (0/0): hide with the lowest finite number, "
+        "torch.finfo(scores.dtype).min, not -inf.",
+        "torch.finfo(scores.dtype).min => -torch.inf",
+    ),
+    ("`padding` is True where a token must not be attended to.", "masked_fill(padding => masked_fill(~padding"),
+    ("the scores are not divided by the square root of D.", " / math.sqrt(query.size(-1)) => "),
+    ("you divided by the square root of H: D is H / A.", "math.sqrt(query.size(-1)) => math.sqrt(x.size(-1))"),
+    (
+        "with padding=None your code stops: hide padding only `if padding is not None`.",
+        "if padding is not None: => if True:",
+    ),
+    (
+        "return the weights that the softmax gave: dropout is for the product with the values alone.",
+        "weights = scores.softmax(-1) => weights = self.dropout(scores.softmax(-1))",
+        "self.dropout(weights) @ => weights @",
+    ),
+    (
+        "in training nothing is dropped: nn.Dropout belongs on the weights, after the softmax.",
+        "self.dropout(weights) => weights",
+    ),
+    (
+        "no gradient passes the weights: queries and keys would learn nothing.",
+        "scores.softmax(-1) => scores.softmax(-1).detach()",
+    ),
+    ("return two values: the output and the weights.", "@ value)), weights => @ value))"),
+    ("the softmax runs over the tokens that are attended to, dim -1.", "scores.softmax(-1) => scores.softmax(-2)"),
+]
+
 check_multi_head_attention = Exercise(
     encoder.MultiHeadAttention,
     _attention_inputs,
@@ -77,22 +115,7 @@ check_multi_head_attention = Exercise(
     gives=("the output", "the weights"),
     kept=("MultiHeadAttention",),
     slips=[
-        (
-            "the last product is missing: `out` mixes what the heads found.",
-            "self.out(merge_heads(self.dropout(weights) @ value)) => merge_heads(self.dropout(weights) @ value)",
-        ),
-        (
-            "padding was not hidden: where `padding` is True, the score must be the lowest number.",
-            "if padding is not None: => if False:",
-        ),
-        (
-            "a text that is padding alone became nan (0/0): hide with the lowest finite number, "
-            "torch.finfo(scores.dtype).min, not -inf.",
-            "torch.finfo(scores.dtype).min => -torch.inf",
-        ),
-        ("`padding` is True where a token must not be attended to.", "masked_fill(padding => masked_fill(~padding"),
-        ("the scores are not divided by the square root of D.", " / math.sqrt(query.size(-1)) => "),
-        ("you divided by the square root of H: D is H / A.", "math.sqrt(query.size(-1)) => math.sqrt(x.size(-1))"),
+        *ATTENDS,
         (
             "there is one head alone, as wide as H: split into heads before the scores.",
             "split_heads(part, self.heads) => split_heads(part, 1)",
@@ -114,15 +137,6 @@ check_multi_head_attention = Exercise(
             "query, key, value =  => key, query, value = ",
         ),
         (
-            "with padding=None your code stops: hide padding only `if padding is not None`.",
-            "if padding is not None: => if True:",
-        ),
-        (
-            "return the weights that the softmax gave: dropout is for the product with the values alone.",
-            "weights = scores.softmax(-1) => weights = self.dropout(scores.softmax(-1))",
-            "self.dropout(weights) @ => weights @",
-        ),
-        (
             "you drop out scores: dropout comes after the softmax.",
             "weights = scores.softmax(-1) => weights = self.dropout(scores).softmax(-1)",
             "self.dropout(weights) @ => weights @",
@@ -133,18 +147,9 @@ check_multi_head_attention = Exercise(
             "value)))",
         ),
         (
-            "in training nothing is dropped: nn.Dropout belongs on the weights, after the softmax.",
-            "self.dropout(weights) => weights",
-        ),
-        (
             "after .eval() weights are still dropped: nn.Dropout knows when, F.dropout does not.",
             "self.dropout(weights) => F.dropout(weights, 0.4)",
         ),
         ("use the number in config: attention_probs_dropout_prob.", "config.attention_probs_dropout_prob => 0.1"),
-        (
-            "no gradient passes the weights: queries and keys would learn nothing.",
-            "scores.softmax(-1) => scores.softmax(-1).detach()",
-        ),
-        ("return two values: the output and the weights.", "@ value)), weights => @ value))"),
     ],
 )

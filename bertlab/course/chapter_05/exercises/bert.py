@@ -34,6 +34,7 @@ check_bert_model = Exercise(
     kept=("Encoder", "Pooler", "Bert"),
     slips=[
         ("padding was not hidden: attention_mask is not used.", f"{MASK} => None"),
+        ("hide the columns of padding, not its rows: (B, 1, 1, S).", "None, None, :] => None, :, None]"),
         (
             "the mask is the wrong way round: attention_mask is 1 on tokens, `padding` is True elsewhere.",
             "attention_mask == 0 => attention_mask == 1",
@@ -245,7 +246,8 @@ check_count_parameters = Exercise(
     _configs,
     right="Right, to the unit.",
     helpers=(parameters_by_part,),
-    slips=[
+    slips=[("intermediate_size need not be 4 H.", "config.intermediate_size => 4 * config.hidden_size")]
+    + [
         (f"you {verb} {part}.", f'"pooler": H * H + H => "pooler": H * H + H {sign} ({number})')
         for part, number in OFTEN_FORGOTTEN.items()
         for verb, sign in (("forgot", "-"), ("counted once too often", "+"))

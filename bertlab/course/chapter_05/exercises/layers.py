@@ -76,6 +76,7 @@ check_layer_norm = Exercise(
     # no gradients there: those of F.layer_norm are off by more than rounding
     observe=lambda fn, x, *rest: (value if x.mean() > 1000 else call)(fn, x, *rest),
     slips=[
+        ("use the eps that you are given.", "variance + eps => variance + 1e-12"),
         (
             "the variance divides by H - 1 (torch's default): LayerNorm divides by H, unbiased=False.",
             ", unbiased=False => ",
@@ -136,6 +137,8 @@ def _states() -> list[tuple]:
 
 ATTENDED, FED = "self.dropout(attended)", "self.dropout(self.feed_forward(x))"
 FIRST, SECOND = f"self.attention_norm(x + {ATTENDED})", f"self.feed_forward_norm(x + {FED})"
+DROPOUT = "dropout belongs on both sublayers' outputs, before each is added: self.dropout(...) twice."
+PASSED = "the gradient does not pass the residual connection: what is added goes back too, no detach."
 
 check_layer = Exercise(
     encoder.Layer,
@@ -188,19 +191,9 @@ check_layer = Exercise(
         ("the feed-forward network has no activation between up and down.", "F.gelu(self.up(x)) => self.up(x)"),
         ("the feed-forward network uses ReLU: BERT uses GELU.", "F.gelu => F.relu"),
         ("there is no feed-forward network yet.", f"return {SECOND} => return x"),
-        (
-            "dropout belongs on both sublayers' outputs, before each is added: self.dropout(...) twice.",
-            f"{ATTENDED} => attended",
-        ),
-        (
-            "dropout belongs on both sublayers' outputs, before each is added: self.dropout(...) twice.",
-            f"{FED} => self.feed_forward(x)",
-        ),
-        (
-            "dropout belongs on both sublayers' outputs, before each is added: self.dropout(...) twice.",
-            f"{ATTENDED} => attended",
-            f"{FED} => self.feed_forward(x)",
-        ),
+        (DROPOUT, f"{ATTENDED} => attended"),
+        (DROPOUT, f"{FED} => self.feed_forward(x)"),
+        (DROPOUT, f"{ATTENDED} => attended", f"{FED} => self.feed_forward(x)"),
         (
             "dropout comes before the sum: it is not for what is passed by.",
             f"x + {ATTENDED} => self.dropout(x + attended)",
@@ -213,19 +206,9 @@ check_layer = Exercise(
         ),
         ("use the number in config: hidden_dropout_prob.", "config.hidden_dropout_prob => 0.1"),
         ("LayerNorm has its own eps: use config.layer_norm_eps.", ", eps=config.layer_norm_eps => "),
-        (
-            "the gradient does not pass the residual connection: what is added goes back too, no detach.",
-            f"x + {ATTENDED} => x.detach() + {ATTENDED}",
-        ),
-        (
-            "the gradient does not pass the residual connection: what is added goes back too, no detach.",
-            f"x + {FED} => x.detach() + {FED}",
-        ),
-        (
-            "the gradient does not pass the residual connection: what is added goes back too, no detach.",
-            f"x + {ATTENDED} => x.detach() + {ATTENDED}",
-            f"x + {FED} => x.detach() + {FED}",
-        ),
+        (PASSED, f"x + {ATTENDED} => x.detach() + {ATTENDED}"),
+        (PASSED, f"x + {FED} => x.detach() + {FED}"),
+        (PASSED, f"x + {ATTENDED} => x.detach() + {ATTENDED}", f"x + {FED} => x.detach() + {FED}"),
         (
             "attention is not learned: no gradient reaches it; no detach and no no_grad.",
             f"{ATTENDED} => {ATTENDED}.detach()",

@@ -37,8 +37,8 @@ def _masked(fn, ids: Tensor, special: Tensor, tokenizer: Any) -> dict[str, Any]:
     hidden, labels = (torch.stack(part) for part in zip(*draws, strict=True))  # (draws, B, S) each
     chosen, masked, kept = labels != IGNORED, hidden == tokenizer.mask_token_id, hidden == ids
     found = {
+        "labels are -100 where nothing is asked, and something is asked": chosen.any() and not chosen.all(),
         "special tokens and padding are never chosen": not bool((chosen & special).any()),
-        "something is chosen, and not everything": bool(chosen.any()) and not bool(chosen.all()),
         "labels are the ids before anything was hidden": bool((labels == ids)[chosen].all()),
         "what was not chosen stays as it is": bool(kept[~chosen].all()),
     }
@@ -65,8 +65,8 @@ def _drawn(fn, ids: Tensor, special: Tensor, tokenizer: Any, seed: int, *rate: f
     found = value(fn, ids.clone(), special.clone(), tokenizer, torch.Generator().manual_seed(seed), *rate)
     expect(not found["changed"], "your function changed what it was given: clone it before you write into it.")
     result = found["result"]
-    pair = isinstance(result, tuple) and len(result) == 2 and all(isinstance(each, Tensor) for each in result)
-    expect(pair, "return two tensors, hidden and labels, in this order, each a tensor.")
+    pair = isinstance(result, list | tuple) and len(result) == 2 and all(isinstance(each, Tensor) for each in result)
+    expect(pair and not (result[0] < 0).any(), "return two tensors, hidden and labels, in this order, each a tensor.")
     same = all((each.shape, each.dtype) == (ids.shape, ids.dtype) for each in result)
     expect(same, "hidden and labels must have the shape of input_ids and be whole numbers of 64 bits, torch.long.")
     return result
@@ -109,6 +109,7 @@ def _choice(chosen: Tensor, ordinary: Tensor) -> dict[str, Any]:
         or bool(((counts[0] - size * 0.15).abs() <= 0.51).all()),
         "the number of chosen tokens differs as coins do": fixed or spread < 2,
         "each row has 15%, on average": float((rows - 0.15).abs().max()) < 0.1,
+        "each row has draws of its own": not torch.equal(chosen[:, 0], chosen[:, 1]),
         "each token has the same chance": int(often.max()) < 0.6 * len(chosen)
         and int((often == 0).sum()) < 0.05 * len(often),
     }
@@ -150,17 +151,12 @@ check_mask_tokens = Exercise(
             "labels must be -100 where nothing is asked and the original id where a token was chosen.",
             "return hidden, labels => return hidden, ids.clone()",
         ),
-        (
-            "[CLS], [SEP] or padding was chosen: there is nothing to guess there.",
-            f"{CHOICE} => chosen = choose(special & False, rate, generator)",
-        ),
-        (
-            "[CLS], [SEP] or padding was chosen: there is nothing to guess there.",
-            f"{CHOICE} => chosen = choose(ids == tokenizer.pad_token_id, rate, generator)",
-        ),
-        (
-            "[CLS], [SEP] or padding was chosen: there is nothing to guess there.",
-            f"{CHOICE} => chosen = choose(special & (ids != tokenizer.pad_token_id), rate, generator)",
+        *(
+            (
+                "[CLS], [SEP] or padding was chosen: there is nothing to guess there.",
+                f"{CHOICE} => {CHOICE.replace('special', f'special & (ids {some})')}",
+            )
+            for some in ("< 0", "== tokenizer.pad_token_id", "!= tokenizer.pad_token_id")
         ),
         (
             "every chosen token became [MASK]: 10% should turn into a random word and 10% stay.",
@@ -192,6 +188,10 @@ check_mask_tokens = Exercise(
         (
             "the number of chosen tokens differs too much from draw to draw: toss a coin for each token by itself.",
             f"{CHOICE} => chosen = (torch.rand(len(ids), 1, generator=generator) < rate).expand_as(ids) & ~special",
+        ),
+        (
+            "every row hides the same positions: draw for each token of the batch.",
+            f"{CHOICE} => {COIN.format('rate').replace('ids.shape', 'ids.size(1)')}",
         ),
         (
             "toss the coin with `rate`: yours chooses another share of the ordinary tokens than 15%.",

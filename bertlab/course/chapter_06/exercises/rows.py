@@ -77,21 +77,16 @@ TOKENS = [
     "the # tag ##s of the dog ##s and the # tag ##s",
 ]
 NEW = 'elif token not in ("[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]"):'
+AMONG = "a special token is among the words: leave [CLS], [SEP], [PAD], [UNK] and [MASK] out."
 
 check_whole_words = Exercise(
     whole_words,
     lambda: [(text.split(),) for text in TOKENS],
     right="Right: every word with all its pieces, and nothing else.",
     slips=[
-        ("a special token is among the words: leave [CLS], [SEP], [PAD], [UNK] and [MASK] out.", f"{NEW} => else:"),
-        (
-            "a special token is among the words: leave [CLS], [SEP], [PAD], [UNK] and [MASK] out.",
-            ', "[PAD]", "[UNK]", "[MASK]" => ',
-        ),
-        (
-            "a special token is among the words: leave [CLS], [SEP], [PAD], [UNK] and [MASK] out.",
-            ', "[UNK]", "[MASK]" => ',
-        ),
+        (AMONG, f"{NEW} => else:"),
+        (AMONG, ', "[PAD]", "[UNK]", "[MASK]" => '),
+        (AMONG, ', "[UNK]", "[MASK]" => '),
         (
             "pieces that begin with ## are missing: they belong to the word before them.",
             "words[-1].append(position) => pass",

@@ -80,6 +80,7 @@ def _of_lengths() -> TruePairs:
 def _made(make_pairs, negative=None) -> dict[str, Any]:
     """What holds of the pairs of many seeds."""
     corpora = [_interleaved(2 + seed % 4)[seed % 2 :] for seed in range(24)]  # also an odd number of pairs
+    corpora.append([(n // 40, [10 * n], [10 * n + 1]) for n in range(42)])  # nearly all of one document
     made = [_pairs_of(make_pairs, corpus, seed) for seed, corpus in enumerate(corpora)]
     found = [_facts(pairs, corpus) for pairs, corpus in zip(made, corpora, strict=True)]
     same = [_pairs_of(make_pairs, _interleaved(3), seed) for seed in range(32)]
@@ -124,7 +125,7 @@ def _facts(pairs: Sequence, corpus: TruePairs) -> dict[str, bool]:
     elsewhere = [each != {document.get(pair[0][0])} for each, pair in zip(sources, pairs, strict=True)]
     return {
         "each first text is there once": sorted(list(first) for first, *_ in pairs) == sorted(a for _, a, _ in corpus),
-        "a label is 0 or 1": set(map(repr, labels)) <= {"0", "1"},
+        "a label is a whole number, 0 or 1": set(map(repr, labels)) <= {"0", "1"},
         "second texts are those given": all(sources),
         "label 0 is for a second text that follows": all(
             one for one, label in zip(follows, labels, strict=True) if not label
@@ -165,6 +166,7 @@ check_make_pairs = Exercise(
             "take exactly half, not one coin for each pair.",
             "half = len(shuffled) // 2 => half = sum(rng.random() < 0.5 for _ in shuffled)",
         ),
+        ("if no candidate will do, draw again.", "while True => for _ in range(1)"),
         (
             "take exactly half of the pairs for negatives, and leave the others as they are.",
             "half = len(shuffled) // 2 => half = len(shuffled)",

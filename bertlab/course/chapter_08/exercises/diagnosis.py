@@ -34,7 +34,7 @@ def _named(fn) -> dict[str, Any]:
     named, right = fn(), letters(0)
     expect(isinstance(named, Mapping) and set(named) == set(right), "give one name for each of A, B, C, D, E, F, G.")
     unknown = sorted({str(name) for name in named.values()} - set(BUGS))
-    expect(not unknown, f"there is no bug called {', '.join(unknown)}: the names are {', '.join(BUGS)}.")
+    expect(not unknown, f"there is no bug called {', '.join(map(repr, unknown))}: the names are {', '.join(BUGS)}.")
     twice = [name for name in BUGS if list(named.values()).count(name) > 1]
     expect(not twice, f"{', '.join(twice)}: named for more than one training; each occurs once.")
     for letter, name in right.items():
@@ -55,7 +55,7 @@ check_diagnosis = Exercise(
     observe=_named,
     slips=[
         ("give one name for each of A, B, C, D, E, F, G.", lambda: {"A": "healthy"}),
-        (f"there is no bug called flu: the names are {', '.join(BUGS)}.", lambda: diagnosis() | {"C": "flu"}),
+        (f"there is no bug called 'flu': the names are {', '.join(BUGS)}.", lambda: diagnosis() | {"C": "flu"}),
         ("healthy: named for more than one training; each occurs once.", lambda: dict.fromkeys("ABCDEFG", "healthy")),
         *(
             (f"{one} is not {named[other]!r}: {SIGNS[named[one]]}.", _exchanged(one, other))

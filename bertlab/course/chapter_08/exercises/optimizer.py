@@ -73,6 +73,8 @@ def _three_steps(fn) -> dict[str, Any]:
 
 
 KEPT, ROOT = "kept = (1 - rate * decay) * weight", "scale = (v / (1 - betas[1] ** step)).sqrt() + eps"
+FIRST = "m is not the running mean of the gradients, beta1 m + (1 - beta1) grad."
+SECOND = "v is not the running mean of the squares, beta2 v + (1 - beta2) grad²."
 
 check_adamw_step = Exercise(
     training.adamw_step,
@@ -111,23 +113,11 @@ check_adamw_step = Exercise(
             f"{ROOT} => scale = (v.sqrt() + eps) / (1 - betas[1] ** step) ** 0.5",
         ),
         ("this step divides by nothing: m must be divided by the root of v.", f"{ROOT} => scale = torch.ones_like(v)"),
-        (
-            "m is not the running mean of the gradients, beta1 m + (1 - beta1) grad.",
-            "m.lerp(grad, 1 - betas[0]) => m.lerp(grad, betas[0])",
-        ),
-        (
-            "m is not the running mean of the gradients, beta1 m + (1 - beta1) grad.",
-            "m.lerp(grad, 1 - betas[0]) => betas[0] * m + grad",
-        ),
-        (
-            "m is not the running mean of the gradients, beta1 m + (1 - beta1) grad.",
-            "value=-rate / (1 - betas[0] ** step)), m, v => value=-rate / (1 - betas[0] ** step)), 0 * m, v",
-        ),
-        ("v is not the running mean of the squares, beta2 v + (1 - beta2) grad².", "grad**2 => grad.abs()"),
-        (
-            "v is not the running mean of the squares, beta2 v + (1 - beta2) grad².",
-            "v.lerp(grad**2, 1 - betas[1]) => v.lerp(grad**2, 1 - betas[0])",
-        ),
+        (FIRST, "m.lerp(grad, 1 - betas[0]) => m.lerp(grad, betas[0])"),
+        (FIRST, "m.lerp(grad, 1 - betas[0]) => betas[0] * m + grad"),
+        (FIRST, "** step)), m, v => ** step)), 0 * m, v"),
+        (SECOND, "grad**2 => grad.abs()"),
+        (SECOND, "v.lerp(grad**2, 1 - betas[1]) => v.lerp(grad**2, 1 - betas[0])"),
     ],
     spared={"input changed": "an optimizer may write into weight, m and v"},
 )
@@ -157,6 +147,11 @@ check_adamw = Exercise(
     kept=("AdamW",),
     slips=[
         ("no weight has moved: step(rate) moves them.", "weight.copy_(new) => pass"),
+        (
+            "model.parameters() can be gone through once: keep a list of them.",
+            "[p for p in model.parameters() if p.requires_grad] => model.parameters()",
+            ", strict=True => ",
+        ),
         (
             "weight decay is for matrices alone: biases and LayerNorm, with ndim 1, are spared.",
             " if weight.ndim > 1 else 0.0 => ",

@@ -67,6 +67,7 @@ LOGITS = 'model(batch["input_ids"], batch["attention_mask"], batch["token_type_i
 LOSS = 'joint_loss(*logits, batch["labels"], batch["next_sentence_label"])'
 CLIP = "torch.nn.utils.clip_grad_norm_(optimizer.parameters, clip)"
 MASK, TYPES = 'batch["attention_mask"]', 'batch["token_type_ids"]'
+STILL = "the weights have not moved: backward(), then step(rate), and zero_grad() only after it."
 EVAL = "the model is in eval mode: dropout belongs to training, so model.eval() has no place in a step."
 
 check_train_step = Exercise(
@@ -95,33 +96,24 @@ check_train_step = Exercise(
             "token_type_ids.",
             f"{MASK}, {TYPES} => {TYPES}, {MASK}",
         ),
-        (EVAL, "    logits = model => \n    model.eval(); logits = model"),
-        (
-            EVAL,
-            "    logits = model => \n    model.eval(); logits = model",
-            "    return loss => \n    model.train(); return loss",
-        ),
+        (EVAL, "    logits = model =>     model.eval(); logits = model"),
+        (EVAL, "    logits = model =>     model.eval(); logits = model", "return loss => model.train(); return loss"),
         (
             "gradients of the first step are still there in the second: zero_grad() is missing.",
             "    optimizer.zero_grad()\n => ",
         ),
-        (
-            "the weights have not moved: backward(), then step(rate), and zero_grad() only after it.",
-            "    optimizer.step(rate)\n => ",
-        ),
-        (
-            "the weights have not moved: backward(), then step(rate), and zero_grad() only after it.",
-            "optimizer.step(rate)\n    optimizer.zero_grad() => optimizer.zero_grad()\n    optimizer.step(rate)",
-        ),
-        (
-            "the weights have not moved: backward(), then step(rate), and zero_grad() only after it.",
-            "    loss.backward()\n => ",
-        ),
+        (STILL, "    optimizer.step(rate)\n => "),
+        (STILL, "optimizer.step(rate)\n    optimizer.zero_grad() => optimizer.zero_grad()\n    optimizer.step(rate)"),
+        (STILL, "    loss.backward()\n => "),
         ("the rate of this step is `rate`: optimizer.step(rate).", "optimizer.step(rate) => optimizer.step()"),
         ("the gradient was not clipped, or only after step().", f"    {CLIP}\n => "),
         (
             "the gradient was not clipped, or only after step().",
             f"{CLIP}\n    optimizer.step(rate) => optimizer.step(rate)\n    {CLIP}",
+        ),
+        (
+            "each weight's gradient was clipped by itself: clip the norm of all together.",
+            f"{CLIP} => [torch.nn.utils.clip_grad_norm_(weight, clip) for weight in optimizer.parameters]",
         ),
         ("clip to `clip`, not to 1.0.", "optimizer.parameters, clip => optimizer.parameters, 1.0"),
         (

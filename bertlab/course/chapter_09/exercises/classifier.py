@@ -78,14 +78,13 @@ def _epochs(fn) -> dict[str, Any]:
     streams = [[example for batch in batches for example in batch] for batches in drawn]
     first, second = streams[0][:10], streams[0][10:20]
     kept = sorted(len(batch) for batch in drawn[0][:3]) == [2, 4, 4]
-    whole: list = (
-        next(iter(fn(given, 64, 0)), []) if kept else []
-    )  # who drops the small batches would search without end
+    whole: list = next(iter(fn(given, 64, 0)), []) if kept else []  # who drops small batches would search without end
     threes = [list(batch) for batch in islice(fn(given, 3, 0), 4)] if kept else []
     return {
         "the list that is given stays as it is": given == examples,
         "the batches never end": all(len(batches) == 9 for batches in drawn),
-        "a batch has at most `size` examples, and never none": all(1 <= len(batch) <= 4 for batch in drawn[0]),
+        "a batch has at most `size` examples, and never none": all(1 <= len(batch) <= 4 for batch in drawn[0])
+        and all(map(list, islice(fn(given, 5, 0), 3))),
         "the first ten examples are all ten": sorted(first) == sorted(examples),
         "the last batch of an epoch is kept, however small": kept,
         "the second epoch has all ten as well": sorted(second) == sorted(examples),
@@ -118,6 +117,10 @@ check_epochs = Exercise(
     observe=_epochs,
     kept=("epochs",),
     slips=[
+        (
+            "where `size` divides the number of examples, a batch is empty.",
+            "range(0, len(order), => range(0, len(order) + 1,",
+        ),
         (
             "your function changed the list it was given: shuffle a copy.",
             f"{ORDER} => rng.shuffle(examples); order = list(examples)",
@@ -202,6 +205,15 @@ def with_new_head(cls: type[nn.Module], options: Sequence, runs: Any, head: str 
 CALL = "self.bert(input_ids, attention_mask, token_type_ids)"
 LOGITS = "self.classifier(self.dropout(pooled))"
 
+
+def on_the_encoder(call: str, learned: str) -> list[tuple]:
+    """Slips of what stands on self.bert: an argument of its `call` is lost, or it is not `learned` through."""
+    never = "the encoder is never fine-tuned: no gradient reaches it. No no_grad and no detach around self.bert."
+    lost = (("attention_mask", "torch.ones_like(attention_mask)"), ("token_type_ids", "0 * token_type_ids"))
+    passed = [(f"{name} is not passed to self.bert.", f"{call} => {call.replace(name, other)}") for name, other in lost]
+    return [*passed, (never, f"{learned} => {learned}.detach()")]
+
+
 check_classifier = Exercise(
     one_sentence.BertForSequenceClassification,
     _classifiers,
@@ -209,6 +221,7 @@ check_classifier = Exercise(
     observe=with_new_head,
     kept=("BertForSequenceClassification",),
     slips=[
+        *on_the_encoder(CALL, "self.dropout(pooled"),
         (
             "a row whose label is -100 does not count: divide by the number of the other rows.",
             "ignore_index=IGNORED) => ignore_index=IGNORED, reduction='sum') / len(batch['labels'])",
@@ -228,14 +241,6 @@ check_classifier = Exercise(
         ),
         ("return logits, without softmax: the loss has it inside.", f"{LOGITS} => {LOGITS}.softmax(-1)"),
         ("return logits, without log_softmax: the loss has it inside.", f"{LOGITS} => {LOGITS}.log_softmax(-1)"),
-        (
-            "attention_mask is not passed to self.bert.",
-            f"{CALL} => {CALL.replace('attention_mask', 'torch.ones_like(attention_mask)')}",
-        ),
-        (
-            "token_type_ids is not passed to self.bert.",
-            f"{CALL} => {CALL.replace('token_type_ids', '0 * token_type_ids')}",
-        ),
         ("there is no activation after the last layer: logits may be negative.", f"{LOGITS} => {LOGITS}.relu()"),
         (
             "in training nothing is dropped: nn.Dropout belongs before the classifier (hidden_dropout_prob).",
@@ -244,10 +249,6 @@ check_classifier = Exercise(
         (
             "dropout comes before the classifier: of its logits none may be dropped.",
             f"{LOGITS} => self.dropout(self.classifier(pooled))",
-        ),
-        (
-            "the encoder is never fine-tuned: no gradient reaches it. No no_grad and no detach around self.bert.",
-            f"{LOGITS} => self.classifier(self.dropout(pooled.detach()))",
         ),
         (
             "the new layer starts as PyTorch draws it: nn.init.normal_ with BERT's config.initializer_range (0.02).",
@@ -355,6 +356,10 @@ check_smooth_loss = Exercise(
         (
             "you share `smoothing` among the wrong classes; Szegedy et al. share it among all N, the right one too.",
             f"{TARGET} => {HOT} * (1 - smoothing) + smoothing / (classes - 1) * (1 - {HOT})",
+        ),
+        (
+            "the right class has its share of `smoothing` too: 1 - smoothing + smoothing / N.",
+            f"{TARGET} => {HOT} * (1 - smoothing) + smoothing / classes * (1 - {HOT})",
         ),
         ("each class gets smoothing / N, not all of it.", "smoothing / classes => smoothing"),
         ("the part that you take from the right class should go to all classes.", " + smoothing / classes => "),

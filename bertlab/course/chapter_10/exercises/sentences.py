@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from bertlab.course.chapter_09.exercises.classifier import letter_tokenizer, with_new_head
+from bertlab.course.chapter_09.exercises.classifier import letter_tokenizer, on_the_encoder, with_new_head
 from bertlab.course.exercise import Exercise
 from bertlab.course.observe import module, random_tensor, small_batch, value
 from bertlab.course.solutions import two_sentences
@@ -132,21 +132,15 @@ check_sentence_encoder = Exercise(
     observe=module,
     kept=("SentenceEncoder",),
     slips=[
+        *on_the_encoder(CALL, "mean_pool(states"),
         (
             "forward should give the mean of the tokens (B, H), not the pooler's output.",
             f"states, _ = {CALL}\n        return mean_pool(states, attention_mask) => return {CALL}[1]",
         ),
+        ("forward should give the mean of the tokens, not [CLS].", "mean_pool(states, attention_mask) => states[:, 0]"),
         (
             "padding is in your mean: hand attention_mask on to mean_pool.",
             "mean_pool(states, attention_mask) => mean_pool(states, torch.ones_like(attention_mask))",
-        ),
-        (
-            "attention_mask is not passed to self.bert.",
-            f"{CALL} => {CALL.replace('attention_mask', 'torch.ones_like(attention_mask)')}",
-        ),
-        (
-            "token_type_ids is not passed to self.bert.",
-            f"{CALL} => {CALL.replace('token_type_ids', '0 * token_type_ids')}",
         ),
         (
             "loss compares the first texts with the second ones: yours are compared with themselves.",
@@ -155,10 +149,6 @@ check_sentence_encoder = Exercise(
         (
             "loss finds for each first text its second one: yours looks for the first ones.",
             'self(**batch["first"]), self(**batch["second"]) => self(**batch["second"]), self(**batch["first"])',
-        ),
-        (
-            "the encoder is never fine-tuned: no gradient reaches it; no detach and no no_grad.",
-            "mean_pool(states, attention_mask) => mean_pool(states, attention_mask).detach()",
         ),
         (
             "the second texts learn too: one encoder for both, no detach.",
@@ -232,26 +222,15 @@ check_multiple_choice = Exercise(
     observe=with_new_head,
     kept=("BertForMultipleChoice",),
     slips=[
+        *on_the_encoder(FLAT, "self.dropout(pooled"),
         ("logits should be (B, C): one for each choice.", f"{ONE}.view(input_ids.shape[:2]) => {ONE}"),
         (
             "return logits; cross_entropy takes the softmax itself.",
             f"{ONE}.view(input_ids.shape[:2]) => {ONE}.view(input_ids.shape[:2]).softmax(-1)",
         ),
         (
-            "attention_mask is not passed to self.bert.",
-            f"{FLAT} => {FLAT.replace('attention_mask', 'torch.ones_like(attention_mask)')}",
-        ),
-        (
-            "token_type_ids is not passed to self.bert.",
-            f"{FLAT} => {FLAT.replace('token_type_ids', '0 * token_type_ids')}",
-        ),
-        (
             "in training nothing is dropped: nn.Dropout belongs before the classifier.",
             f"{ONE} => self.classifier(pooled)",
-        ),
-        (
-            "the encoder is never fine-tuned: no gradient reaches it; no detach and no no_grad.",
-            "self.dropout(pooled) => self.dropout(pooled.detach())",
         ),
         (
             "the loss is a cross-entropy over the choices of each question, not over the questions.",

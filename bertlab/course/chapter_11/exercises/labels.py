@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from bertlab.config import IGNORED
-from bertlab.course.chapter_09.exercises.classifier import with_new_head
+from bertlab.course.chapter_09.exercises.classifier import on_the_encoder, with_new_head
 from bertlab.course.exercise import Exercise
 from bertlab.course.observe import SHUFFLED, random_tensor, small_batch, value
 from bertlab.course.solutions import every_token
@@ -244,26 +244,15 @@ check_token_classifier = Exercise(
     helpers=(every_token.first_pieces,),
     kept=("first_pieces", "BertForTokenClassification"),
     slips=[
+        *on_the_encoder(CALL, "self.dropout(hidden"),
         (
             "there is one row of logits for each text: take the hidden state of each token, not the pooler's output.",
             f"hidden, _ = {CALL} => _, hidden = {CALL}",
-        ),
-        (
-            "attention_mask is not passed to self.bert.",
-            f"{CALL} => {CALL.replace('attention_mask', 'torch.ones_like(attention_mask)')}",
-        ),
-        (
-            "token_type_ids is not passed to self.bert.",
-            f"{CALL} => {CALL.replace('token_type_ids', '0 * token_type_ids')}",
         ),
         ("return logits, without softmax: the loss has it inside.", f"{LOGITS} => {LOGITS}.softmax(-1)"),
         (
             "in training nothing is dropped: nn.Dropout belongs before the classifier (hidden_dropout_prob).",
             f"{LOGITS} => self.classifier(hidden)",
-        ),
-        (
-            "the encoder is never fine-tuned: no gradient reaches it; no detach and no no_grad.",
-            "self.dropout(hidden) => self.dropout(hidden.detach())",
         ),
         (
             "positions that are not asked count: the loss is the mean over the words.",

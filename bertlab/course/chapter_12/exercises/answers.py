@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from bertlab.course.chapter_09.exercises.classifier import with_new_head
+from bertlab.course.chapter_09.exercises.classifier import on_the_encoder, with_new_head
 from bertlab.course.exercise import Exercise
 from bertlab.course.observe import small_batch, value
 from bertlab.course.solutions import answers
@@ -97,6 +97,7 @@ check_question_answering = Exercise(
     observe=_answering,
     kept=("BertForQuestionAnswering",),
     slips=[
+        *on_the_encoder(CALL, "self.qa_outputs(hidden"),
         ("these are logits of a row, from [CLS] alone: every token gets two.", "hidden, _ = => _, hidden ="),
         ("take the two columns apart: start logits (B, S), end logits (B, S).", ".unbind(-1) => "),
         (
@@ -111,21 +112,10 @@ check_question_answering = Exercise(
             "no softmax over start and end: they do not compete.",
             f"{TWO} => return self.qa_outputs(hidden).softmax(-1).unbind(-1)",
         ),
-        (
-            "attention_mask is not passed to self.bert.",
-            f"{CALL} => {CALL.replace('attention_mask', 'torch.ones_like(attention_mask)')}",
-        ),
-        (
-            "token_type_ids is not passed to self.bert: question and passage look alike.",
-            f"{CALL} => {CALL.replace('token_type_ids', '0 * token_type_ids')}",
-        ),
-        (
-            "the encoder is never fine-tuned: no gradient reaches it. No no_grad and no detach around self.bert.",
-            "self.qa_outputs(hidden) => self.qa_outputs(hidden.detach())",
-        ),
         ("this is the sum of both losses: the mean is half of it.", f"({BOTH}) / 2 => {BOTH}"),
         ("this is the loss of the start alone.", f'({BOTH}) / 2 => F.cross_entropy(start, batch["start_positions"])'),
         ("this is the loss of the end alone.", f'({BOTH}) / 2 => F.cross_entropy(end, batch["end_positions"])'),
+        ("both losses are of the start logits: the second one takes `end`.", "(end, batch => (start, batch"),
         ("start and end labels are swapped.", "(start, batch => (end, batch", '(end, batch["end => (start, batch["end'),
         (
             "position 0 counts too: it is [CLS], the label of no answer.",

@@ -89,7 +89,10 @@ check_most_context = Exercise(
             "context is what the shorter side has: the smaller number of the two, not the larger.",
             "return min( => return max(",
         ),
-        ("context is what the shorter side has, not both sides together.", f"{CONTEXT} => len(window)"),
+        (
+            "each token got the first window that holds it: its context is the smaller number of the two sides.",
+            f"{CONTEXT} => len(window)",
+        ),
         ("the last window that holds a token is not the one with most context.", f"{CONTEXT} => number"),
     ],
 )

@@ -214,6 +214,7 @@ check_removal_effects = Exercise(
     lambda: [
         (toy_log_p, torch.tensor([1, 7, 5, MASK, 9, 11, 6, 2]), 3, [1, 2, 4, 5, 6], MASK),
         (toy_log_p, torch.tensor([1, 8, 3, 10, 2]), 2, [3, 1], 3),
+        (toy_log_p, torch.tensor([1, 8, 3, 10, 2]), 2, [1], 3),
     ],
     right="Right: each token hidden alone, the same answer throughout.",
     observe=value,
@@ -279,6 +280,10 @@ check_removal_rank = Exercise(
             "an equal effect is not more: tokens with equal effects share the best of their ranks.",
             "int((effects > effects[shares.argmax()]).sum()) => int(effects.argsort(descending=True, "
             "stable=True).argsort()[shares.argmax()])",
+        ),
+        (
+            "argsort names the token at each rank, not each token's rank: count the larger effects.",
+            "(effects > effects[shares.argmax()]).sum() => effects.argsort(descending=True)[shares.argmax()]",
         ),
         (
             "a rank counts tokens, not different effects: behind two equal ones at rank 2 comes rank 4.",

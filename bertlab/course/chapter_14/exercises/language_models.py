@@ -239,6 +239,10 @@ check_elmo = Exercise(
             "(right[:, 1:], before) => (right[:, :-1], real[:, 1:])",
         ),
         (
+            "padding is no token to predict: give it the label -100.",
+            'batch["input_ids"].masked_fill(batch["attention_mask"] == 0, IGNORED) => batch["input_ids"]',
+        ),
+        (
             "states of padding predict the last token: padding has no token before it.",
             "(right[:, 1:], before) => (right[:, 1:], real[:, :-1])",
         ),
@@ -259,10 +263,10 @@ def both_sides(left, right, prior):
 
 
 def _sides() -> list[tuple]:
-    sizes = ((3, 7), (1, 4))
+    sizes = ((3, 7, 1), (1, 4, 1), (2, 5, 200))  # the last are next to impossible
     return [
-        (*(random_tensor(N, V, seed=n).log_softmax(-1) for n in (0, 1)), random_tensor(V, seed=2).log_softmax(-1))
-        for N, V in sizes
+        (*((far * random_tensor(*shape, seed=n)).log_softmax(-1) for n, shape in enumerate(((N, V), (N, V), (V,)))),)
+        for N, V, far in sizes
     ]
 
 
@@ -284,6 +288,10 @@ check_both_sides = Exercise(
             f"({SUM}).log_softmax(-1) => ((left.exp() + right.exp()) / 2).log()",
         ),
         ("you take the mean: the evidence of both sides adds up.", f"({SUM}) => ((left + right) / 2)"),
+        (
+            "a small probability becomes 0, and its logarithm infinite: add logarithms.",
+            f"({SUM}).log_softmax(-1) => ({SUM}).softmax(-1).log()",
+        ),
         ("return ln p, not p: log_softmax.", "log_softmax => softmax"),
         ("the softmax runs over the words of one gap, dim -1.", "log_softmax(-1) => log_softmax(0)"),
     ],

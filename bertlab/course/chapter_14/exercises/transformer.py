@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from bertlab.config import IGNORED
+from bertlab.course.chapter_04.exercises.heads import ATTENDS
 from bertlab.course.exercise import Exercise
 from bertlab.course.observe import attention, expect, module, random_tensor
 from bertlab.course.solutions import family
@@ -38,10 +39,7 @@ check_cross_attention = Exercise(
     gives=("the output", "the weights"),
     kept=("CrossAttention",),
     slips=[
-        (
-            "the last product is missing: `out` mixes what the heads found.",
-            f"{OUT} => merge_heads(self.dropout(weights) @ value)",
-        ),
+        *ATTENDS,
         (
             "keys and values come from memory; yours come from x, as in self-attention.",
             "self.key_value(memory) => self.key_value(x)",
@@ -51,35 +49,9 @@ check_cross_attention = Exercise(
             "keys and values are swapped: the first H columns of key_value are the keys.",
             "key, value = (split => value, key = (split",
         ),
-        ("padding of the source was not hidden.", "if padding is not None: => if False:"),
-        (
-            "a text that is padding alone became nan (0/0): hide with the lowest finite number, "
-            "torch.finfo(scores.dtype).min, not -inf.",
-            "torch.finfo(scores.dtype).min => -torch.inf",
-        ),
-        ("`padding` is True where a token must not be attended to.", "masked_fill(padding => masked_fill(~padding"),
-        (
-            "with padding=None your code stops: hide padding only `if padding is not None`.",
-            "if padding is not None: => if True:",
-        ),
-        ("the scores are not divided by the square root of D.", " / math.sqrt(query.size(-1)) => "),
-        ("you divided by the square root of H: D is H / A.", "math.sqrt(query.size(-1)) => math.sqrt(x.size(-1))"),
-        (
-            "return the weights before dropout: here some were dropped in training.",
-            "weights = scores.softmax(-1) => weights = self.dropout(scores.softmax(-1))",
-            "self.dropout(weights) @ => weights @",
-        ),
-        (
-            "in training nothing is dropped: nn.Dropout belongs on the weights, after the softmax.",
-            "self.dropout(weights) => weights",
-        ),
         (
             "the source learns too: keys and values keep their gradient, no detach on memory.",
             "self.key_value(memory) => self.key_value(memory.detach())",
-        ),
-        (
-            "no gradient passes the weights: queries and keys would learn nothing.",
-            "scores.softmax(-1) => scores.softmax(-1).detach()",
         ),
     ],
 )
@@ -122,6 +94,11 @@ check_decoder_layer = Exercise(
         ),
         ("the source replaces x: add it to x, then normalise.", f"{READ} => self.cross_norm(self.dropout(read))"),
         ("the source is never read: cross-attention is missing.", f"        x = {READ}\n => "),
+        (
+            "attention_norm comes after self-attention, cross_norm after the source.",
+            f"x = {FIRST} => x = {FIRST.replace('attention_norm', 'cross_norm')}",
+            f"x = {READ} => x = {READ.replace('cross_norm', 'attention_norm')}",
+        ),
         ("the feed-forward part is missing.", f"return {THINK} => return x"),
         (
             "the second sum begins with what self-attention gave, not with the x of the start.",
@@ -254,6 +231,7 @@ check_beam_search = Exercise(
             "n counts the end as well: of three words and the end, n is 4.",
             "((5 + len(text[0])) / 6) => ((5 + len([token for token in text[0] if token != end])) / 6)",
         ),
+        ("a finished text goes before all that are not.", "done or unfinished => unfinished or done"),
         ("use the penalty that is given.", "** penalty => ** 0.6"),
         ("after `most` tokens, stop.", "and len(unfinished[0][0]) < most => and len(unfinished[0][0]) < 8"),
         (

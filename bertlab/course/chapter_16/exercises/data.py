@@ -28,6 +28,7 @@ def _documents() -> list[tuple]:
         ([[[1, 2, 3], [4, 5]], [[6, 7], [8], [9, 10, 11]], [[12, 13, 14, 15]]], 9, 99),
         ([[[1, 2, 3], [4, 5]], [[6, 7, 8]]], 8, 77),  # the second text fits, but not with its separator
         ([[[1, 2]], [[3, 4], [5]], [[6, 7, 8]]], 5, 55),
+        ([[[1, 2, 3], [4, 5, 6], [7]]], 4, 55),  # the last sentence still fits into the first row
     ]
 
 
@@ -55,6 +56,11 @@ check_full_rows = Exercise(
         (
             "a row ends with its document: go on with the next document's first sentence while there is room.",
             f"if {FULL} => if row and number == 0 or {FULL}",
+        ),
+        (
+            "keep the order: a sentence goes into the last row or a new one, never into an earlier one.",
+            "            between =>             early = [r for r in rows if len(r) + len(sentence) <= budget]\n"
+            "            if number and early: early[0] += sentence; continue\n            between",
         ),
         ("put `sep` between the texts of two documents in one row.", "[sep] if number == 0 and row else [] => []"),
         ("a row begins with `sep`: it stands between two texts alone.", "row, between = [], [] => row = []"),
@@ -202,7 +208,7 @@ def _drawn(fn, original: Tensor, chosen: Tensor, logits: Tensor, seed: int) -> t
         not found["changed"], "your function changed what it was given: the batch is used again, so work on a clone."
     )
     result = found["result"]
-    pair = isinstance(result, tuple) and len(result) == 2 and all(isinstance(each, Tensor) for each in result)
+    pair = isinstance(result, list | tuple) and len(result) == 2 and all(isinstance(each, Tensor) for each in result)
     expect(
         pair and all(each.shape == ids.shape for each in result) and result[1].dtype == torch.bool,
         "return what is seen and what is replaced, (B, S) each, the second of bools.",

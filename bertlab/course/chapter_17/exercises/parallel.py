@@ -33,8 +33,9 @@ def _steps(fn, clip: float, rows: int) -> dict[str, Any]:
     """What two steps in parts of at most `rows` rows do to a model in training."""
     options: dict[str, Any] = {"max_position_embeddings": 8, "hidden_dropout_prob": 0.3}
     model = filled(pretraining.BertForPreTraining(Config(30, 12, 1, 3, 16, **options))).train()
-    optimizer, seen = GradientDescent(model), []
+    optimizer, seen, late = GradientDescent(model), [], []
     model.register_forward_pre_hook(lambda module, given: seen.append(len(given[0])))
+    model.register_forward_pre_hook(lambda *_: late.append(len(seen) > 1 and next(model.parameters()).grad is None))
     found: dict[str, Any] = {}
     for step in (1, 2):
         seen.clear()
@@ -44,6 +45,7 @@ def _steps(fn, clip: float, rows: int) -> dict[str, Any]:
         found |= {
             f"no more than {rows} rows go through the model at once in step {step}": max(seen, default=0) <= rows,
             f"all 4 rows go through the model in step {step}": sum(seen) == 4,
+            f"each part has its backward() before the next begins in step {step}": not any(late),
             f"the weights after step {step}": weights,
             f"the loss of step {step}": made["result"],
             f"changed in step {step}": made["changed"],
@@ -87,6 +89,12 @@ check_accumulated_step = Exercise(
             f"total += loss.item() => total += loss.item(); {CLIP}",
         ),
         ("the gradient was not clipped.", f"    {CLIP}\n => "),
+        (
+            "one backward() in the end keeps the activations of all parts: call it for each, which frees them.",
+            "loss.backward() => pass",
+            "total += loss.item() => total = total + loss",
+            f"    {CLIP} =>     total.backward(); total = total.item(); {CLIP}",
+        ),
         (
             "the norm is clipped to 1: use the `clip` that you are given.",
             "optimizer.parameters, clip) => optimizer.parameters, 1.0)",
@@ -280,6 +288,11 @@ check_checkpointed = Exercise(
             "the gradients are not those of the layer: the second run draws another dropout. torch.get_rng_state() "
             "before the first, torch.set_rng_state() before the second.",
             "            torch.set_rng_state(ctx.draws)\n => ",
+        ),
+        (
+            "this is the state behind the first run: take torch.get_rng_state() before it.",
+            "ctx.layer, ctx.draws = layer, torch.get_rng_state() => ctx.layer = layer",
+            "return layer(x)\n\n => y = layer(x); ctx.draws = torch.get_rng_state(); return y\n\n",
         ),
         (
             "backward() changed the random numbers of the rest of the program: put the second run inside `with "

@@ -23,7 +23,7 @@ def _passages() -> list[tuple]:
     """Documents not in the order of their names, and not in one piece."""
     order = (4, 0, 7, 2, 8, 1, 6, 3, 5)
     passages = [(f"d{n}", f"text {n} {k}") for n in order for k in range(1 + n % 4)] + [("d7", "a late one")]
-    return [(passages, 3), (passages[4:], 2)]
+    return [(passages, 3), (passages[::-1], 2)]
 
 
 TRAIN = "train = [passage for passage in passages if passage[0] not in held]"
@@ -203,6 +203,7 @@ def _losses() -> list[tuple]:
         ([3 + each for each in near] + [3 - 1.5 * error + each for each in near[::-1]], 4),
         ([3 + each for each in near] + [3 - 2.02 * error + each for each in near], 4),
         ([3 + each for each in near] + [3 - 1.98 * error + each for each in near], 4),
+        ([90 * each for each in near] + [90 * (each - 2.1 * error) for each in near], 4),
         ([7.0, 6.5] + [3 + each for each in near] + [3 - 1.98 * error + each for each in near], 4),
         ([3 + each for each in near] + [3 - 2.9 * error + each for each in near], 4),
         ([3 + 9 * each for each in near] + [2.9 - 0.1 * each for each in near], 4),
@@ -237,6 +238,7 @@ check_still_falling = Exercise(
     slips=[
         ("noise alone is called falling: ask for two standard errors.", "> 2 * error => > 0"),
         ("ask for two standard errors, not for one.", "> 2 * error => > error"),
+        ("the standard error is a root: ((v1 + v2) / window) ** 0.5.", " / window) ** 0.5 => / window)"),
         ("ask for two standard errors, not for three.", "> 2 * error => > 3 * error"),
         ("a rising loss is called falling: mind the sign.", f"{DROP} => fmean(last) - fmean(before) > 2 * error"),
         ("a rising loss is called falling: mind the sign.", f"{DROP} => abs(fmean(last) - fmean(before)) > 2 * error"),
@@ -255,15 +257,10 @@ check_still_falling = Exercise(
             "window):",
         ),
         ("one last low loss decides: take means of windows.", "fmean(last) > => losses[-1] >"),
-        ("both windows have noise: add their variances.", "variance(before) + variance(last) => 2 * variance(before)"),
-        ("both windows have noise: add their variances.", "variance(before) + variance(last) => 2 * variance(last)"),
-        (
-            "both windows have noise: add their variances.",
-            "variance(before) + variance(last) => 2 * max(variance(before), variance(last))",
-        ),
-        (
-            "both windows have noise: add their variances.",
-            "variance(before) + variance(last) => 2 * (variance(before) * variance(last)) ** 0.5",
+        *(
+            ("both windows have noise: add their variances.", f"variance(before) + variance(last) => 2 * {both}")
+            for one, other in [("variance(before)", "variance(last)")]
+            for both in (one, other, f"max({one}, {other})", f"({one} * {other}) ** 0.5")
         ),
         (
             "the variances add up, not the errors.",
@@ -299,9 +296,8 @@ def _cards() -> list[tuple]:
         (f"## Training data\n\n{WORDS}\n\n", f"{WORDS}\n\n"),
         (f"## {SECTIONS[-1]}\n\n{WORDS}", f"## {SECTIONS[-1]}\n"),
     ]
-    return [("",)] + [
-        ("# Title\n\n" + whole.replace(old, new) if old else "# Title\n\n" + whole,) for old, new in changes
-    ]
+    backwards = "\n".join(f"## {name}" for name in SECTIONS[::-1])
+    return [("",), (backwards,), *(("# Title\n\n" + whole.replace(old, new),) for old, new in changes)]
 
 
 check_unanswered = Exercise(
@@ -319,6 +315,10 @@ check_unanswered = Exercise(
             ", card, flags=re.DOTALL) => , card)",
         ),
         ("what stands between two comments is an answer: end a comment at the first -->.", "<!--.*?--> => <!--.*-->"),
+        (
+            "name them in the order of SECTIONS, not of the card.",
+            "for name in SECTIONS => for name in sorted(SECTIONS, key=[*written, *SECTIONS].index)",
+        ),
         ("four words are too few: ask for five.", "< 5 => < 4"),
         (
             "words are counted, not letters.",
@@ -364,8 +364,8 @@ def _ends(fn) -> dict[str, Any]:
         "the same seed gives the same interval": again == (low, high),
         "another seed gives another interval": again != tuple(map(float, fn(right, asked, np.random.default_rng(3)))),
         "the interval has a width": high - low > 1e-9,
-        "the lower end": int(round((low - ends[0]) / 0.024)),
-        "the upper end": int(round((high - ends[1]) / 0.024)),
+        "the lower end (in steps of 0.024 from where it lies)": int(round((low - ends[0]) / 0.024)),
+        "the upper end (in steps of 0.024 from where it lies)": int(round((high - ends[1]) / 0.024)),
         "of two documents, with 0 of 2 and 6 of 6 right, the interval goes from 0 to 1": bool(
             np.allclose(fn(np.array([0, 6]), np.array([2, 6]), np.random.default_rng(0)), (0, 1))
         ),
@@ -374,6 +374,7 @@ def _ends(fn) -> dict[str, Any]:
 
 
 SHARES, PERCENTS = "right[drawn].sum(1) / asked[drawn].sum(1)", "[2.5, 97.5]"
+WIDTH = "the interval has another width: draw documents, not single answers, and take percentiles 2.5 and 97.5."
 
 check_interval = Exercise(
     my_interval,
@@ -390,20 +391,11 @@ check_interval = Exercise(
             "this is the mean of each document's share: sum over documents first.",
             f"{SHARES} => (right[drawn] / asked[drawn]).mean(1)",
         ),
-        (
-            "the interval has another width: draw documents, not single answers, and take the percentiles 2.5 and "
-            "97.5.",
-            f"{PERCENTS} => [25, 75]",
-        ),
-        (
-            "the interval has another width: draw documents, not single answers, and take the percentiles 2.5 and "
-            "97.5.",
-            f"{PERCENTS} => [5, 95]",
-        ),
+        (WIDTH, f"{PERCENTS} => [25, 75]"),
+        (WIDTH, f"{PERCENTS} => [5, 95]"),
         ("even the upper end is low: np.percentile counts in hundredths, so 97.5.", f"{PERCENTS} => [0.025, 0.975]"),
         (
-            "the interval has another width: draw documents, not single answers, and take the percentiles 2.5 and "
-            "97.5.",
+            WIDTH,
             f"{SHARES} => rng.binomial(asked.sum(), right.sum() / asked.sum(), 1000) / asked.sum()",
         ),
         (
