@@ -37,9 +37,6 @@ class NeighbourBaselines:
         self.special = np.array(list(special_ids))
         self.after, self.before = PairCounts(left, right, vocab_size), PairCounts(right, left, vocab_size)
 
-    def unigram_log_probabilities(self, count: int) -> Tensor:
-        return self.unigram.log().expand(count, -1)  # (M, V)
-
     def bigram_log_probabilities(self, before: Tensor, after: Tensor) -> Tensor:
         """Return log-probabilities (M, V) of the words between tokens `before` (M,) and `after` (M,)."""
         logs = self._given(before, self.after) + self._given(after, self.before)
@@ -101,26 +98,10 @@ def masked_baselines(
     *,
     max_tokens: int = 128,
     pairs: int = 300,
-    seed: int = 0,
 ) -> list[Baseline]:
     """Measure uniform guessing, word frequency and the two neighbours on masked words of `documents`."""
-    batches = masked_batches(documents, tokenizer, masking, second_task, max_tokens=max_tokens, pairs=pairs, seed=seed)
+    batches = masked_batches(documents, tokenizer, masking, second_task, max_tokens=max_tokens, pairs=pairs)
     return measure_guesses(simple_guesses(counts), [masked_words(batch) for batch in batches])
-
-
-def next_token_baselines(
-    documents: Documents,
-    tokenizer: Tokenizer,
-    counts: NeighbourBaselines,
-    *,
-    max_tokens: int = 128,
-    texts: int = 300,
-    seed: int = 0,
-) -> list[Baseline]:
-    """Measure uniform guessing, word frequency and the word before on every next word of `documents`."""
-    batches = next_token_batches(documents, tokenizer, max_tokens=max_tokens, texts=texts, seed=seed)
-    guesses = simple_guesses(counts, "the word before")
-    return measure_guesses(guesses, [next_words(batch, tokenizer.pad_token_id) for batch in batches])
 
 
 def simple_guesses(counts: NeighbourBaselines, last: str = "two neighbours") -> dict[str, Guess]:
@@ -128,7 +109,7 @@ def simple_guesses(counts: NeighbourBaselines, last: str = "two neighbours") -> 
     size = len(counts.unigram)
     return {
         "uniform: ln V": lambda before, after: torch.full((len(before), size), -math.log(size)),
-        "word frequency": lambda before, after: counts.unigram_log_probabilities(len(before)),
+        "word frequency": lambda before, after: counts.unigram.log().expand(len(before), -1),
         last: counts.bigram_log_probabilities,
     }
 
@@ -157,7 +138,7 @@ def masked_batches(
     *,
     max_tokens: int,
     pairs: int,
-    seed: int,
+    seed: int = 0,
 ) -> Iterator[dict[str, Tensor]]:
     """Yield batches of at most `pairs` sentence pairs of `documents`, masked; the same ones for the same seed."""
     chosen = sentence_pairs(documents, max_tokens, random.Random(seed), second_task)[:pairs]
@@ -167,10 +148,10 @@ def masked_batches(
 
 
 def next_token_batches(
-    documents: Documents, tokenizer: Tokenizer, *, max_tokens: int, texts: int, seed: int
+    documents: Documents, tokenizer: Tokenizer, *, max_tokens: int, texts: int
 ) -> Iterator[dict[str, Tensor]]:
     """Yield batches of at most `texts` texts of `documents`, as long as fit, for a left-to-right language model."""
-    chosen = sentence_pairs(documents, max_tokens, random.Random(seed), "none")[:texts]
+    chosen = sentence_pairs(documents, max_tokens, random.Random(0), "none")[:texts]
     for first in range(0, len(chosen), BATCH):
         yield next_token_batch(chosen[first : first + BATCH], tokenizer)
 

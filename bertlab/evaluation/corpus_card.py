@@ -17,7 +17,6 @@ from bertlab.evaluation.report import markdown_table
 from bertlab.io.files import read_bytes
 from bertlab.tokenizer import Tokenizer
 
-SIZES = (1000, 4000, 16_000)
 SAMPLED = 5
 NAMED = 20  # of the held-out documents that are in the training text too
 
@@ -50,11 +49,11 @@ def duplicates(documents: Sequence[Document]) -> Duplicates:
     return Duplicates(1 - len(set(sentences)) / len(sentences), len(new), [(title, run) for title, run in runs if run])
 
 
-def cuts(documents: Sequence[Document], sizes: Sequence[int] = SIZES, lowercase: bool = True) -> list[Cut]:
+def cuts(documents: Sequence[Document], sizes: Sequence[int]) -> list[Cut]:
     """Learn a vocabulary of each size from the training part, and measure it on the held-out part."""
     known, new = held_out(documents)
     words = [word for document in new for word in words_of(document.text)]
-    return [_cut(Tokenizer.train((s for d in known for s in d.sentences), size, lowercase), words) for size in sizes]
+    return [_cut(Tokenizer.train((s for d in known for s in d.sentences), size), words) for size in sizes]
 
 
 def _cut(tokenizer: Tokenizer, words: Sequence[str]) -> Cut:
@@ -70,12 +69,9 @@ def sources_table(documents: Sequence[Document]) -> str:
 
     More documents than titles: long ones were cut.
     """
-    rows = [_row(source, [d for d in documents if source_of(d) == source]) for source in _names(documents)]
+    names = dict.fromkeys(map(source_of, documents))
+    rows = [_row(source, [d for d in documents if source_of(d) == source]) for source in names]
     return markdown_table(["source", "titles", "documents", "words", "characters"], [*rows, _row("all", documents)])
-
-
-def _names(documents: Sequence[Document]) -> list[str]:
-    return list(dict.fromkeys(map(source_of, documents)))
 
 
 def _row(name: str, documents: Sequence[Document]) -> list[str]:
@@ -98,13 +94,10 @@ def licences(paths: Sequence[Path]) -> str:
     return "  \n".join(lines)  # each a line in Markdown too
 
 
-def corpus_card(documents: Sequence[Document], licence: str = "", sizes: Sequence[int] = SIZES, seed: int = 0) -> str:
-    """Return the card as Markdown. InputError: there are fewer than four documents.
-
-    `licence` is what is known of it; `seed` draws the sample.
-    """
+def corpus_card(documents: Sequence[Document], licence: str, sizes: Sequence[int]) -> str:
+    """Return the card as Markdown; `licence` is what is known. InputError: there are fewer than four documents."""
     found = duplicates(documents)
-    drawn = random.Random(seed).sample(list(documents), min(SAMPLED, len(documents)))
+    drawn = random.Random(0).sample(list(documents), min(SAMPLED, len(documents)))
     vocabularies = [
         [f"{cut.size:,}", f"{cut.tokens_per_word:.2f}", f"{cut.whole:.0%}", f"{cut.unknown:.2%}"]
         for cut in cuts(documents, sizes)

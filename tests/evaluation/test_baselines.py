@@ -46,7 +46,7 @@ def bigram(before, after):
 
 
 def test_unigram(baselines):
-    logs = baselines.unigram_log_probabilities(3)
+    logs = baselines.unigram.log().expand(3, -1)
     assert logs.shape == (3, V)
     for row in logs.exp().tolist():
         assert row == pytest.approx([unigram(w) for w in range(V)], rel=1e-5)
@@ -64,7 +64,7 @@ def test_special_tokens_in_the_counted_text_tell_nothing_either():
     """[UNK] stands in real text: as a neighbour it is as dumb as [MASK]."""
     baselines = NeighbourBaselines([[[1, 2, 1, 2, 1, 3]]], V, SPECIAL)
     gap = torch.tensor([1])
-    torch.testing.assert_close(baselines.bigram_log_probabilities(gap, gap), baselines.unigram_log_probabilities(1))
+    torch.testing.assert_close(baselines.bigram_log_probabilities(gap, gap), baselines.unigram.log()[None])
 
 
 def test_both_sides_help():

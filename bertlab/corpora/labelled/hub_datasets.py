@@ -102,23 +102,11 @@ class HubSet:
 
 
 def read_hub(
-    source: str | HubSet,
-    split: str = "train",
-    *,
-    pairs: bool | None = None,
-    labelled: bool = True,
-    skipped: Skipped | None = None,
+    source: HubSet, split: str = "train", *, pairs: bool | None = None, skipped: Skipped | None = None
 ) -> Iterator:
-    """Yield the examples of a split of a data set, given by its name in `HUB` or as a HubSet.
-
-    `pairs`, `labelled` and `skipped` are those of ReadOptions; rows without a known label, as in the test splits of
-    GLUE, are mistakes unless `labelled=False`. InputError names the data set and the row.
-    """
-    if isinstance(source, str):
-        if source not in HUB:
-            raise InputError(f"{source}: no data set that is known by its name, as are {', '.join(HUB)}")
-        source = HUB[source]
-    options = ReadOptions(source.columns, source.problem, pairs, labelled, skipped=skipped)
+    """Yield the examples of a split of a data set. `pairs` and `skipped` are those of ReadOptions; rows without a known
+    label, as in the test splits of GLUE, are mistakes. InputError names the data set and the row."""
+    options = ReadOptions(source.columns, source.problem, pairs, skipped=skipped)
     yield from source.reader(_records(source, split), source.address, options)
 
 
@@ -148,7 +136,7 @@ def _question(record: Record) -> SquadEntry:
 
 def word_rows(records: Iterator[Record], source: str, options: ReadOptions) -> Iterator[TokenExample]:
     """Yield the sentences of rows with a list of words and one of labels."""
-    tags, names = Tags() if options.labelled else None, _word_columns(options.columns)
+    tags, names = Tags() if options.labelled else None, (options.columns.text or WORDS, options.columns.label or TAGS)
     if tags is not None:
         first = list(islice(records, PEEK))
         found = (record.values.get(names[1]) for record in first)
@@ -156,10 +144,6 @@ def word_rows(records: Iterator[Record], source: str, options: ReadOptions) -> I
         records = chain(first, records)
     read = partial(_token_example, names=names, tags=tags)
     yield from wanted(usable(records, read, options.skipped), options.skipped)
-
-
-def _word_columns(columns: Columns) -> tuple[str, str]:
-    return columns.text or WORDS, columns.label or TAGS
 
 
 def _token_example(record: Record, names: tuple[str, str], tags: Tags | None) -> TokenExample:

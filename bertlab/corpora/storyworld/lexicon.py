@@ -39,6 +39,14 @@ def table(section: str, name: str) -> tuple[tuple[str, ...], ...]:
 
 
 @cache
+def goods() -> tuple[tuple[str, str, str], ...]:
+    """Return (thing, shop, seller) of all that is sold one by one: no bottles or sacks of something."""
+    shops = table("shops", "goods")
+    rows = [(thing.strip(), shop, seller) for shop, seller, things in shops for thing in things.split(",")]
+    return tuple(row for row in rows if " of " not in row[0])
+
+
+@cache
 def _irregular() -> dict[str, str]:
     return dict(entry.split() for line in _PAST.splitlines() for entry in line.split("|"))
 

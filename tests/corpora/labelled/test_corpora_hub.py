@@ -33,12 +33,11 @@ def jsonl(folder: Path, split: str, *rows: dict) -> str:
 
 
 @pytest.fixture
-def at(monkeypatch):
+def at():
     """Reads the data set of that name from a folder instead of the hub."""
 
     def read(name: str, folder: str, split: str = "train", **options) -> list:
-        monkeypatch.setitem(HUB, name, replace(HUB[name], address=folder, revision=None))
-        return list(read_hub(name, split, **options))
+        return list(read_hub(replace(HUB[name], address=folder, revision=None), split, **options))
 
     return read
 
@@ -72,7 +71,6 @@ def test_texts_with_classes(tmp_path, at, name, column):
 def test_numbers(tmp_path, at):
     """-1 stands where STS-B has no number."""
     folder = jsonl(tmp_path, "test", *({"sentence1": "a", "sentence2": "b", "label": label} for label in (2.5, -1.0)))
-    assert at("stsb", folder, "test", labelled=False) == [TextExample("1", "a", "b"), TextExample("2", "a", "b")]
     skipped = Skipped()
     assert at("stsb", folder, "test", skipped=skipped) == [TextExample("1", "a", "b", 2.5)]
     assert "test, row 2: 'label' holds no label" in str(skipped)
@@ -86,7 +84,6 @@ def test_rows_without_a_known_class(tmp_path, at):
     ):
         at("snli", folder, "test")
     assert [one.label for one in at("snli", folder, "test", skipped=Skipped())] == ["contradiction"]
-    assert [one.label for one in at("snli", folder, "test", labelled=False)] == [None, None]
 
 
 @pytest.mark.parametrize("name", ["wnut_17", "conll2003"])
@@ -100,7 +97,6 @@ def test_words(tmp_path, at, name):
         TokenExample("1", ("Ash", "Hill", "ran"), ("B-person", "I-person", "O")),
         TokenExample("2", ("I",), ("B-person",)),
     ]
-    assert at(name, folder, labelled=False)[1] == TokenExample("2", ("I",))
 
 
 SQUAD = {"id": "q1", "title": "T", "context": "Dog Ash ran.", "question": "Who?"}
@@ -191,7 +187,7 @@ def test_what_is_asked_of_the_hub(monkeypatch):
     monkeypatch.setattr(datasets, "load_dataset", load_dataset)
     for name in HUB:
         with suppress(InputError):  # that there are no rows
-            list(read_hub(name, "dev"))
+            list(read_hub(HUB[name], "dev"))
     usual = {"split": "dev", "streaming": True}
     assert asked["mnli"] == (("nyu-mll/glue", "mnli"), usual)
     assert asked["squad"] == (("rajpurkar/squad",), usual)
@@ -199,9 +195,7 @@ def test_what_is_asked_of_the_hub(monkeypatch):
     assert len(asked) == len(HUB) == 17
 
 
-def test_unknown_names_and_no_network():
-    with pytest.raises(InputError, match="^sst-2: no data set that is known by its name, as are cola, sst2, "):
-        list(read_hub("sst-2"))
+def test_no_network():
     with pytest.raises(
         InputError, match="^org/none: cannot be read after row 0 .*; check the name and the network, or give"
     ):
