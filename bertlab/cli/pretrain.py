@@ -87,7 +87,8 @@ class Pretrain:
 
     def run(self) -> None:
         """Train, measure on held-out text, write the card."""
-        from bertlab.cli.shared.material import check_material, read_material
+        from bertlab.cli.shared.material import check_material, read_large_english, read_material
+        from bertlab.evaluation.baselines import save_baselines
         from bertlab.training.engine.devices import Devices, check_processes
         from bertlab.training.pretrain import pretrain
 
@@ -107,12 +108,15 @@ class Pretrain:
         def material() -> "PretrainingText":
             """Read the text, once nothing is left that can be refused without it."""
             if self.data and recipe.corpus == "english-large":
-                return self._large_english(self.data, recipe, out, tokenizer)
+                store = out.with_name(f"english-{self._vocabulary_name(recipe)}")  # other runs learn from it too
+                return read_large_english(self.data, recipe, store, tokenizer)
             return read_material(self.text, self.data, self.store)
 
         def begin(documents: "Documents", tokenizer: "Tokenizer", conditions: "Conditions") -> None:
             say(conditions)
-            write_baselines(out, material(), documents, tokenizer, recipe)
+            baselines = material().baselines(documents, tokenizer, recipe)
+            save_baselines(out, {one.name: {"loss": one.loss, "top1": one.top1} for one in baselines})
+            say(f"to beat on held-out text, as loss and share right: {'; '.join(map(str, baselines))}")
 
         settings = replace(
             self.settings, on_start=begin, on_end=lambda result: self._measure(result, recipe, material(), out)
@@ -135,15 +139,6 @@ class Pretrain:
         free = not (self.text or self.store)
         write_card(out, recipe.name, material.about, asdict(recipe), measures, result.seconds, line, free)
         print_result(measures, as_json=False)
-
-    def _large_english(
-        self, folder: Path, recipe: "PretrainRecipe", out: Path, tokenizer: "Tokenizer | None"
-    ) -> "PretrainingText":
-        """Make the token store of all public corpora beside the run folder, or open it."""
-        from bertlab.cli.shared.material import read_large_english
-
-        store = out.with_name(f"english-{self._vocabulary_name(recipe)}")  # other runs learn from it too
-        return read_large_english(folder, recipe, store, tokenizer)
 
     def _given_vocabulary(self, recipe: "PretrainRecipe") -> "Tokenizer | None":
         """Return the tokenizer of the store, of --vocab, of the teacher or of the model to go on from, if one is given.
@@ -206,14 +201,3 @@ def length_of_rows(recipe: "PretrainRecipe") -> str:
         return f"rows of {length} tokens: {recipe.model} reads {most}, so it gets {length - most} new positions"
     longer = f"; {recipe.model} reads up to {most}: --set max_tokens={most}" if length < most else ""
     return f"rows of {length} tokens{longer}"
-
-
-def write_baselines(
-    out: Path, material: "PretrainingText", documents: "Documents", tokenizer: "Tokenizer", recipe: "PretrainRecipe"
-) -> None:
-    """Write baselines.json to the run folder: what predictions without a model reach on the held-out text."""
-    from bertlab.evaluation.baselines import save_baselines
-
-    baselines = material.baselines(documents, tokenizer, recipe)
-    save_baselines(out, baselines)
-    say(f"to beat on held-out text, as loss and share right: {'; '.join(map(str, baselines))}")

@@ -3,8 +3,8 @@
 import json
 import math
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
@@ -84,9 +84,10 @@ class Baseline:
         return f"{self.name} {self.loss:.2f}, {self.top1:.3f}"
 
 
-def save_baselines(folder: Path, baselines: Sequence[Baseline]) -> None:
-    """Write baselines.json into a run folder, for its learning curves."""
-    atomic_write(folder / "baselines.json", json.dumps([asdict(baseline) for baseline in baselines], indent=2) + "\n")
+def save_baselines(folder: Path, baselines: Mapping[str, Mapping[str, float]]) -> None:
+    """Write baselines.json into a run folder, for its learning curves: what guesses without a model reach, by name."""
+    records = [{"name": name, **measures} for name, measures in baselines.items()]
+    atomic_write(folder / "baselines.json", json.dumps(records, indent=2) + "\n")
 
 
 def masked_baselines(

@@ -230,8 +230,9 @@ def check_inputs(
     for name, tensor in {"input_ids": input_ids, "token_type_ids": token_type_ids}.items():
         if tensor is not None and tensor.dtype not in (torch.int64, torch.int32):
             raise InputError(f"{name} must be whole numbers, int64 or int32, not {tensor.dtype}")
-    if attention_mask is not None and attention_mask.dtype != torch.bool and not _is_switch(attention_mask):
-        raise InputError("attention_mask must be 1 at tokens and 0 at padding; it holds other numbers")
+    if attention_mask is not None and attention_mask.dtype != torch.bool and may_be_read(attention_mask):
+        if not ((attention_mask == 0) | (attention_mask == 1)).all():
+            raise InputError("attention_mask must be 1 at tokens and 0 at padding; it holds other numbers")
     wanted = (config.num_hidden_layers, config.num_attention_heads)
     check_tensors(head_mask=head_mask)
     if head_mask is not None and head_mask.shape != wanted:
@@ -257,11 +258,6 @@ def check_alike(input_ids: Tensor, **named: Tensor | None) -> None:
     for name, tensor in named.items():
         if tensor is not None and tensor.shape != input_ids.shape:
             raise InputError(f"{name} is {tuple(tensor.shape)}, input_ids {tuple(input_ids.shape)}")
-
-
-def _is_switch(mask: Tensor) -> bool:
-    """Return whether all values are 0 or 1; True where they may not be looked at."""
-    return not may_be_read(mask) or bool(((mask == 0) | (mask == 1)).all())
 
 
 def check_labels(name: str, labels: Tensor, shape: torch.Size, classes: int, reason: str) -> None:

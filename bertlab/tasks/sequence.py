@@ -131,7 +131,8 @@ class SequenceTask(Task[TextExample, TextPrediction]):
 
         labels = [known_label(example.id, example.label) for example in known]
         numbers = isinstance(labels[0], float)
-        usual: Label = _mean(labels) if numbers else Counter(labels).most_common(1)[0][0]
+        mean = math.fsum(label for label in labels if isinstance(label, float)) / len(labels)
+        usual: Label = mean if numbers else Counter(labels).most_common(1)[0][0]
         found = {"always the mean" if numbers else "always the most frequent": [usual] * len(examples)}
         guesses = {f"TF-IDF, {'ridge' if numbers else 'logistic'} regression": predicted_by_tfidf}
         if known[0].pair is not None:
@@ -147,10 +148,12 @@ class SequenceTask(Task[TextExample, TextPrediction]):
         }
 
     def compare(self, examples: Sequence[TextExample], predictions: Sequence[TextPrediction]) -> list[Compared]:
-        return [
-            Compared(e.id, shown(e), in_words(e.label), in_words(p.label), _error(e.label, p), _sureness(p))
-            for e, p in zip(examples, predictions, strict=True)
-        ]
+        compared = []
+        for e, p in zip(examples, predictions, strict=True):
+            text = e.text if e.pair is None else f"{e.text} | {e.pair}"
+            sure = p.probabilities[p.label] if isinstance(p.label, str) else None
+            compared.append(Compared(e.id, text, in_words(e.label), in_words(p.label), _error(e.label, p), sure))
+        return compared
 
     def confusions(
         self, examples: Sequence[TextExample], predictions: Sequence[TextPrediction]
@@ -170,10 +173,6 @@ def are_measurements(names: Sequence[str], examples: int) -> bool:
     return not all(number.is_integer() for number in numbers) and len(names) > min(FEW_NUMBERS, examples / 2)
 
 
-def _mean(labels: Sequence[Label]) -> float:
-    return math.fsum(label for label in labels if isinstance(label, float)) / len(labels)
-
-
 def text_prediction(config: BertConfig, logits: Tensor) -> TextPrediction:
     """Return the prediction for one text from its logits (N,)."""
     return text_predictions(config, logits[None])[0]
@@ -188,16 +187,12 @@ def text_predictions(config: BertConfig, logits: Tensor) -> list[TextPrediction]
         return [TextPrediction(number, {}) for number in logits[:, 0].tolist()]
     several = problem == "multi_label_classification"
     shares = logits.sigmoid() if several else logits.softmax(-1)  # (B, N)
-    rows = [dict(zip(names, row, strict=True)) for row in shares.tolist()]
-    return [TextPrediction(_above_half(row) if several else _likeliest(row), row) for row in rows]
-
-
-def _likeliest(probabilities: dict[str, float]) -> str:
-    return max(probabilities, key=lambda name: probabilities[name])
-
-
-def _above_half(probabilities: dict[str, float]) -> tuple[str, ...]:
-    return tuple(name for name, p in probabilities.items() if p > 0.5)
+    found = []
+    for row in shares.tolist():
+        above_half = tuple(name for name, share in zip(names, row, strict=True) if share > 0.5)
+        label: Label = above_half if several else names[row.index(max(row))]
+        found.append(TextPrediction(label, dict(zip(names, row, strict=True))))
+    return found
 
 
 def problem_of(config: BertConfig) -> Problem:
@@ -253,18 +248,10 @@ def sorted_labels(names: set[str]) -> list[str]:
         return sorted(ordered, key=lambda name: (NEGATION.sub("", name), not NEGATION.match(name)))
 
 
-def shown(example: TextExample) -> str:
-    return example.text if example.pair is None else f"{example.text} | {example.pair}"
-
-
 def in_words(label: Label | None) -> str:
     if isinstance(label, tuple):
         return ", ".join(label) or "none"
     return f"{label:.3f}" if isinstance(label, float) else str(label)
-
-
-def _sureness(prediction: TextPrediction) -> float | None:
-    return prediction.probabilities[prediction.label] if isinstance(prediction.label, str) else None
 
 
 def _error(label: Label | None, prediction: TextPrediction) -> float:

@@ -179,8 +179,11 @@ def _best_threshold(examples: Sequence[QAExample], predictions: Sequence[AnswerP
     """Return the best of all thresholds and its F1, as SQuAD's evaluation script does: answer no question, the surest
     one, the surest two, ... or all. The threshold lies halfway between two differences, where rounding cannot reach it.
     """
-    pairs = zip(examples, predictions, strict=True)
-    gains = torch.tensor([_gain(*pair) for pair in pairs], dtype=torch.float64)  # (N,)
+    gained = [  # by answering with the best span instead of not at all
+        -1.0 if example.is_impossible else answer_score(right_answers(example), found.candidates[0].text)[1]
+        for example, found in zip(examples, predictions, strict=True)
+    ]
+    gains = torch.tensor(gained, dtype=torch.float64)  # (N,)
     differences = torch.tensor([found.no_answer_score for found in predictions], dtype=torch.float64)
     differences, order = differences.sort()
     edges = torch.cat([differences[:1] - 2, differences, differences[-1:] + 2])  # (N+2,)
@@ -189,11 +192,6 @@ def _best_threshold(examples: Sequence[QAExample], predictions: Sequence[AnswerP
     totals[edges[1:] == edges[:-1]] = -torch.inf  # no threshold separates equal differences
     best = int(totals.argmax())
     return float(edges[best] + edges[best + 1]) / 2, float(totals[best]) / len(examples)
-
-
-def _gain(example: QAExample, found: AnswerPrediction) -> float:
-    """Return the F1 that answering with the best span gains over not answering."""
-    return -1.0 if example.is_impossible else answer_score(right_answers(example), found.candidates[0].text)[1]
 
 
 def right_answers(example: QAExample) -> tuple[str, ...]:

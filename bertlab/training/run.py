@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+import torch
 from torch import nn
 
 from bertlab.model.base import PretrainedModel
@@ -121,7 +122,7 @@ class Run:
     def snapshot(self, model: PretrainedModel, tokenizer: Tokenizer, step: int) -> None:
         """Save the model as it is after `step`, in 16 bits."""
         if self.folder:
-            self.folder.snapshot(model, tokenizer, step)
+            self.folder.save(model, tokenizer, step, dtype=torch.float16)
 
     def fit(
         self,
@@ -141,4 +142,8 @@ class Run:
     def finish(self, model: PretrainedModel, tokenizer: Tokenizer, then: Callable[[], None] | None = None) -> None:
         """Save the model; call `then` and delete the states unless the run was stopped."""
         if self.folder:
-            self.folder.finish(model, tokenizer, self.settings.half, then)
+            self.folder.save(model, tokenizer, dtype=torch.float16 if self.settings.half else None)
+        if self.folder and not self.folder.stopped:
+            if then:
+                then()
+            self.folder.states.remove()

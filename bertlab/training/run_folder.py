@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -173,21 +173,6 @@ class RunFolder:
             self.states.save(state | self.inputs)
         self.stopped = stopped
 
-    def snapshot(self, model: PretrainedModel, tokenizer: Tokenizer, step: int) -> None:
-        """Save the model as it is after `step`, in 16 bits."""
-        self.save(model, tokenizer, step, dtype=torch.float16)
-
-    def finish(
-        self, model: PretrainedModel, tokenizer: Tokenizer, half: bool, then: Callable[[], None] | None = None
-    ) -> None:
-        """Save the result, with `half` in 16 bits; call `then` and delete the states unless the run was stopped."""
-        self.save(model, tokenizer, dtype=torch.float16 if half else None)
-        if self.stopped:
-            return
-        if then:
-            then()
-        self.states.remove()
-
     def log(self, row: Row) -> None:
         """Append one row to metrics.csv; the first row names the columns."""
         self._append("metrics.csv", row)
@@ -219,6 +204,16 @@ class RunFolder:
         if step is not None:  # so a snapshot says too what it learned
             shutil.copy(self.folder / RECIPE, folder)
         return folder
+
+
+def check_parts(folder: Path, part: str, name: str, resume: bool) -> None:
+    """Raise an InputError if the folder holds a run, or several in its folder `part`; or with `resume` none of these.
+    Messages call them `name`."""
+    begun = (folder / part).exists()
+    if resume and not begun:
+        raise InputError(f"{folder} holds no unfinished {name} to resume")
+    if not resume and (begun or weights_file(folder)):
+        raise InputError(f"{folder} holds a run already: go on with --resume, or choose another --out")
 
 
 def check_unfinished(folder: Path) -> None:

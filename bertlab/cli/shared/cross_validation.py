@@ -25,9 +25,9 @@ def cross_validate(
     from bertlab.evaluation.folds import split_folds, write_spread
     from bertlab.evaluation.wording import second_label
     from bertlab.io.json_files import read_json
-    from bertlab.training.run_folder import MEASURES, check_recipe, locked
+    from bertlab.training.run_folder import MEASURES, check_parts, check_recipe, locked
 
-    check_begun(out, options.settings.resume)
+    check_parts(out, "folds", "cross-validation", options.settings.resume)
     folds: list[Sets] = []
     for number, (known, held_out) in enumerate(split_folds(sets.train, count, recipe.seed), start=1):
         train, dev = split_off(known, recipe.seed) if own_dev else (known, sets.dev)
@@ -45,18 +45,6 @@ def cross_validate(
                 check_recipe(folder, options.lengthened(recipe, fold))
             found.append(read_json(folder / COMPARISON))
         return write_spread(out, recipe.name, found, OURS, second_label(folder))
-
-
-def check_begun(out: Path, resume: bool) -> None:
-    """Raise an InputError if the folder holds another run, or with `resume` no cross-validation."""
-    from bertlab.errors import InputError
-    from bertlab.model.weights import weights_file
-
-    begun = (out / "folds").exists()
-    if resume and not begun:
-        raise InputError(f"{out} holds no unfinished cross-validation to resume")
-    if not resume and (begun or weights_file(out)):
-        raise InputError(f"{out} holds a run already: go on with --resume, or choose another --out")
 
 
 def prepared(options: Options, folder: Path) -> Options:

@@ -98,6 +98,7 @@ def check_known_labels(recipe: "FinetuneRecipe", sets: "Sets", skip: bool) -> No
 
 def learn(options: Options, recipe: "FinetuneRecipe", sets: "Sets", out: Path) -> "FinetuneRecipe":
     """Train in the run folder, unless that is done already; return the recipe, of a grid the best one."""
+    from bertlab.evaluation.baselines import save_baselines
     from bertlab.evaluation.report import can_draw
     from bertlab.training.finetune import finetune
     from bertlab.training.grid import search
@@ -109,11 +110,14 @@ def learn(options: Options, recipe: "FinetuneRecipe", sets: "Sets", out: Path) -
     def begin(task: "Task", conditions: "Conditions") -> None:
         report_once(conditions)
         if not options.grid:
-            write_baselines(out, task.baselines(sets.train, sets.dev))
+            save_baselines(out, task.baselines(sets.train, sets.dev))
+
+    def report(setting: str, measures: Measures) -> None:
+        say(f"{setting}: {measures['best']:.3f} on the dev set")
 
     if options.grid:
         data = recipe, sets.train, sets.dev, out
-        best = search(*data, settings=replace(options.settings, on_start=begin), on_trial=report_trial)
+        best = search(*data, settings=replace(options.settings, on_start=begin), on_trial=report)
         return best or end_stopped("in the middle of the grid")
     if options.settings.resume and is_trained(out):
         check_recipe(out, recipe)
@@ -156,14 +160,6 @@ def is_trained(out: Path) -> bool:
     return weights_file(out) is not None and not (Checkpoints(out / "resume") or (out / MEASURES).exists())
 
 
-def write_baselines(out: Path, baselines: Mapping[str, Measures]) -> None:
-    """Write baselines.json to the run folder: guesses without a model, to read dev.csv against."""
-    from bertlab.io.atomic import atomic_write
-
-    records = [{"name": name, **measures} for name, measures in baselines.items()]
-    atomic_write(out / "baselines.json", json.dumps(records, indent=2) + "\n")
-
-
 def baselines_of(out: Path, sets: "Sets", task: "Task") -> Mapping[str, Measures]:
     """Return the baselines on the test set: those of the run folder, if the dev set is the test set."""
     from bertlab.io.files import read_text
@@ -183,11 +179,6 @@ def report_evaluation(row: Measures) -> None:
 
     shown = [f"{name} {value:.3f}" for name, value in row.items() if name != "step" and not INNER.search(name)]
     tqdm.write(f"step {row['step']:,}, dev set: {', '.join(shown)}", file=sys.stderr)
-
-
-def report_trial(setting: str, measures: Measures) -> None:
-    """Print what a setting of the grid reached."""
-    say(f"{setting}: {measures['best']:.3f} on the dev set")
 
 
 def measure(out: Path, recipe: "FinetuneRecipe", sets: "Sets", options: Options) -> dict[str, Measures]:
