@@ -108,8 +108,10 @@ class Pretrain:
         def material() -> "PretrainingText":
             """Read the text, once nothing is left that can be refused without it."""
             if self.data and recipe.corpus == "english-large":
-                store = out.with_name(f"english-{self._vocabulary_name(recipe)}")  # other runs learn from it too
-                return read_large_english(self.data, recipe, store, tokenizer)
+                given = self.vocab or recipe.teacher or recipe.model
+                learned = str(recipe.vocab_size) + ("" if recipe.lowercase else "-cased")
+                name = f"as-{Path(given).name}" if given else learned  # other runs learn from the store too
+                return read_large_english(self.data, recipe, out.with_name(f"english-{name}"), tokenizer)
             return read_material(self.text, self.data, self.store)
 
         def begin(documents: "Documents", tokenizer: "Tokenizer", conditions: "Conditions") -> None:
@@ -157,12 +159,6 @@ class Pretrain:
         if any(setting.startswith("lowercase=") for setting in all_settings(self)) and tokenizer.lowercase != lowercase:
             raise InputError(f"--set lowercase={lowercase}: {vocabulary} says lowercase={tokenizer.lowercase}")
         return tokenizer
-
-    def _vocabulary_name(self, recipe: "PretrainRecipe") -> str:
-        """Return what tells the token stores of several vocabularies apart."""
-        if given := self.vocab or recipe.teacher or recipe.model:
-            return f"as-{Path(given).name}"
-        return str(recipe.vocab_size) + ("" if recipe.lowercase else "-cased")
 
     def _recipe_name(self) -> str:
         default = "own-text" if self.text or self.store else "english-scratch" if self.data else "storyworld-tiny"

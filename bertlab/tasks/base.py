@@ -69,18 +69,9 @@ class Compared:
     probability: float | None = None
 
 
-def made_by(module: str, name: str) -> Callable[[int, int, str], Iterator]:
-    """Return a function that makes examples, by its name in a module that is imported only when it is called."""
-
-    def make(seed: int, count: int, split: str = "train") -> Iterator:
-        return getattr(import_module(module), name)(seed, count, split)
-
-    return make
-
-
-def storyworld(name: str) -> Callable[[int, int, str], Iterator]:
-    """Return the function of that name that makes examples of the storyworld."""
-    return made_by("bertlab.corpora.storyworld", name)
+def lazily(module: str, name: str) -> Callable[..., Iterator]:
+    """Return the function of that name in a module of bertlab.corpora, which is imported only when it is called."""
+    return lambda *given: getattr(import_module(f"bertlab.corpora.{module}"), name)(*given)
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,9 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -16,12 +16,8 @@ from bertlab.errors import InputError, printable
 from bertlab.inputs.features import Feature, text_features
 from bertlab.model import BertForSequenceClassification
 from bertlab.model.base import PretrainedModel
-from bertlab.tasks.base import Compared, Given, Prediction, Task, TaskName, ranked, storyworld, surprisal
+from bertlab.tasks.base import Compared, Given, Prediction, Task, TaskName, lazily, ranked, surprisal
 from bertlab.tasks.measures import score_classes, score_label_sets, score_numbers
-
-if TYPE_CHECKING:
-    from bertlab.corpora.labelled.records import Record
-    from bertlab.corpora.labelled.tabular import ReadOptions
 
 MOST_CLASSES = 1000  # more different labels than this are no classes
 FEW_NUMBERS = 10  # decimals that may be classes, as half stars are
@@ -54,20 +50,17 @@ class SequenceTask(Task[TextExample, TextPrediction]):
     names = {
         "sentence": TaskName("a class, a number or several classes for each text"),
         "pair": TaskName("the same for each pair of texts", pairs=True),
-        "sentiment": TaskName("what a text thinks of its subject", storyworld("sentiment")),
-        "entailment": TaskName("whether the second text follows from the first", storyworld("entailment"), pairs=True),
-        "matching": TaskName("whether two texts mean the same", storyworld("matching"), pairs=True),
+        "sentiment": TaskName("what a text thinks of its subject", lazily("storyworld", "sentiment")),
+        "entailment": TaskName(
+            "whether the second text follows from the first", lazily("storyworld", "entailment"), True
+        ),
+        "matching": TaskName("whether two texts mean the same", lazily("storyworld", "matching"), pairs=True),
     }
     head = BertForSequenceClassification
     best = "accuracy"
     options = frozenset({"problem", "pooling", "layer_mix", "label_smoothing", "class_weights"})
     given = (("text",), ("text", "pair"))
-
-    @staticmethod
-    def read_rows(records: "Iterator[Record]", source: str, options: "ReadOptions") -> Iterator[TextExample]:
-        from bertlab.corpora.labelled.tabular import text_examples
-
-        return text_examples(records, source, options)
+    read_rows = staticmethod(lazily("labelled.tabular", "text_examples"))
 
     def head_fields(self, examples: Sequence[TextExample]) -> dict[str, Any]:
         labels = [known_label(example.id, example.label) for example in examples]

@@ -14,13 +14,12 @@ from bertlab.errors import InputError
 from bertlab.inputs.spans import MAX_ANSWER_TOKENS, MAX_LENGTH, MAX_QUERY, SpanFeature, span_features, usual_stride
 from bertlab.model import BertForQuestionAnswering
 from bertlab.model.base import PretrainedModel
-from bertlab.tasks.base import Compared, Given, Task, TaskName, ranked, storyworld
+from bertlab.tasks.base import Compared, Given, Task, TaskName, lazily, ranked
 from bertlab.tasks.measures import answer_score, score_answers
 from bertlab.tasks.span_decoding import ALWAYS_ANSWER, N_BEST, AnswerPrediction, Window, decide, read_windows
 from bertlab.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from bertlab.corpora.labelled.records import Record
     from bertlab.corpora.labelled.tabular import ReadOptions
 
 NO_ANSWER = "no answer"
@@ -35,13 +34,14 @@ class SpanTask(Task[QAExample, AnswerPrediction]):
     Answers start and end at the borders of words; of tokens instead with `whole_words=False`, as published.
     """
 
-    names = {"qa": TaskName("questions whose answer is a span of a passage", storyworld("questions"))}
+    names = {"qa": TaskName("questions whose answer is a span of a passage", lazily("storyworld", "questions"))}
     head = BertForQuestionAnswering
     best = "f1"
     target = "start_positions"
     options = frozenset({"stride"})
     usual_length = MAX_LENGTH
     given = (("question", "passage"),)
+    read_rows = staticmethod(lazily("labelled.hub_datasets", "question_rows"))
 
     def __init__(
         self,
@@ -63,12 +63,6 @@ class SpanTask(Task[QAExample, AnswerPrediction]):
     @property
     def cut_at(self) -> int:
         return MAX_QUERY  # of the question; a passage is read in windows
-
-    @staticmethod
-    def read_rows(records: "Iterator[Record]", source: str, options: "ReadOptions") -> Iterator[QAExample]:
-        from bertlab.corpora.labelled.hub_datasets import question_rows
-
-        return question_rows(records, source, options)
 
     @classmethod
     def read_file(cls, path: Path, options: "ReadOptions") -> Iterator[QAExample]:

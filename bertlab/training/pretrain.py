@@ -88,7 +88,9 @@ def pretrain(
         model: Any = objective.new_model(recipe, tokenizer, documents)
         is_bert = isinstance(model, BertForPreTraining)
         if is_bert:
-            fit_to_hardware(model, settings)
+            model.bert.encoder.gradient_checkpointing = settings.gradient_checkpointing
+            if settings.compiled:
+                compile_layers(model.bert.encoder)
         made = batches(documents, tokenizer, recipe, run.first)
         if change := objective.batch:
             made = (change(batch, tokenizer) for batch in made)
@@ -111,13 +113,6 @@ def pretrain(
         result = Pretrained(model, tokenizer, rows, run.seconds, run.stopped)
         run.finish(model, tokenizer, settings.on_end and partial(settings.on_end, result))
     return result
-
-
-def fit_to_hardware(model: BertForPreTraining, settings: PretrainSettings) -> None:
-    """Have the encoder save memory or be compiled, as the settings ask."""
-    model.bert.encoder.gradient_checkpointing = settings.gradient_checkpointing
-    if settings.compiled:
-        compile_layers(model.bert.encoder)
 
 
 def products(recipe: PretrainRecipe, settings: PretrainSettings) -> Products:

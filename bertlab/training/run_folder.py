@@ -103,8 +103,9 @@ class RunFolder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if isinstance(error, InputError):  # refused after all
-            self._forget()
+        if isinstance(error, InputError) and {path.name for path in self.folder.iterdir()} <= {".lock", *AT_START}:
+            for name in AT_START:  # it was refused after all, before the first step
+                (self.folder / name).unlink(missing_ok=True)
         self.close()
 
     def _begin(self, held: ExitStack, recipe: "PretrainRecipe | FinetuneRecipe") -> None:
@@ -119,12 +120,6 @@ class RunFolder:
         held.enter_context(locked(self.folder))
         check_unused(self.folder)
         atomic_write(self.folder / RECIPE, text)
-
-    def _forget(self) -> None:
-        """Remove what was written before the first step, if nothing came after it."""
-        if {path.name for path in self.folder.iterdir()} <= {".lock", *AT_START}:
-            for name in AT_START:
-                (self.folder / name).unlink(missing_ok=True)
 
     def _create(self, recipe: str) -> None:
         """Make the folder if there is none; it appears together with its recipe."""

@@ -11,7 +11,8 @@ import pytest
 
 from bertlab import BertForPreTraining, Tokenizer
 from bertlab.cli.main import main
-from bertlab.corpora.documents import read_documents, read_squad
+from bertlab.corpora.documents import read_documents
+from bertlab.corpora.labelled.squad import read_squad
 from bertlab.corpora.storyworld.export import write_storyworld
 from bertlab.inputs.store import TokenStore
 from bertlab.vocabulary import SPECIAL_TOKENS

@@ -5,9 +5,10 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from bertlab.corpora.documents import assemble, read_documents, read_text
+from bertlab.corpora.documents import assemble, read_documents
 from bertlab.corpora.english.sources import SOURCES, Split, check
 from bertlab.corpora.examples import Document
+from bertlab.corpora.reading import read_text
 from bertlab.corpora.sentences import Heading, detokenize, split_sentences
 from bertlab.errors import InputError
 
