@@ -51,14 +51,9 @@ class Data:
     def run(self) -> None:
         """Write the file and say so."""
         check_options(self)
-        if self.kind == "cloze":
-            print(write_cloze(self))
-            return
-        if self.kind == "docstrings":
-            print(write_packages(self))
-            return
-        if self.kind == "sources":
-            print(write_sources(self))
+        others = {"cloze": write_cloze, "docstrings": write_packages, "sources": write_sources}
+        if write := others.get(self.kind):
+            print(write(self))
             return
         from bertlab.corpora.storyworld.export import write_storyworld
         from bertlab.io.atomic import check_out
@@ -85,6 +80,8 @@ def check_options(command: Data) -> None:
             continue
         kinds = ", ".join(kind for kind, names in TAKEN.items() if name in names)
         raise InputError(f"--{name} is for {kinds}, not for {command.kind}")
+    if command.count < 1:
+        raise InputError(f"--count {command.count}: write at least one")
 
 
 def write_cloze(command: Data) -> str:
@@ -97,8 +94,6 @@ def write_cloze(command: Data) -> str:
     from bertlab.corpora.labelled.squad import squad_text
     from bertlab.io.atomic import atomic_write, check_out, keep_apart, with_ending
 
-    if command.count < 1:
-        raise InputError(f"--count {command.count}: write at least one")
     path = with_ending(command.out or Path("cloze"), ".json")
     check_out(path)
     keep_apart(path, command.text)

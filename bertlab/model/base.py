@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
@@ -18,9 +18,7 @@ from bertlab.io.files import expanded
 from bertlab.io.locate import is_adapter, locate
 from bertlab.model.parameter_names import PARTS, published_names
 from bertlab.model.weights import WEIGHTS, Weights, check_layers, load_weights, published_tensors, write_weights
-
-if TYPE_CHECKING:
-    from bertlab.tokenizer import Tokenizer
+from bertlab.tokenizer import Tokenizer
 
 OTHER_MODEL = "Choose a model that reads both sides, such as english"
 DRAWS = ("normal_", "uniform_", "kaiming_uniform_")  # functions that fill a new model with random numbers
@@ -129,7 +127,7 @@ class PretrainedModel(nn.Module):
         return model, load_weights(model, stored)
 
     def save_pretrained(
-        self, folder: str | Path, tokenizer: "Tokenizer | None" = None, dtype: torch.dtype | None = None
+        self, folder: str | Path, tokenizer: Tokenizer | None = None, dtype: torch.dtype | None = None
     ) -> None:
         """Write config.json, model.safetensors and, if given, the tokenizer's files into `folder`; of an adapted model
         the files of its adapter instead of model.safetensors.

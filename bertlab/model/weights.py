@@ -291,7 +291,9 @@ def check_shapes(model: nn.Module, stored: Weights) -> None:
         names = published_names(name)
         for theirs, rows in zip(names, parameter.chunk(len(names)) if names else (), strict=True):
             if theirs in stored:
-                _check_shape(theirs, tuple(rows.shape), stored)
+                if (found := tuple(stored[theirs].shape)) != (asked := tuple(rows.shape)):
+                    path = stored.files[theirs][0]
+                    raise InputError(f"{path}: tensor {theirs} is {found}, config.json asks for {asked}")
             elif theirs.startswith(ENCODER):
                 raise InputError(f"{stored.path}: tensor {theirs} is missing")
     _check_tied(model, stored)
@@ -317,11 +319,6 @@ def _check_foreign(stored: Weights) -> None:
         if name.startswith(ENCODER) and not is_published(name):
             path, theirs = stored.files[name]
             raise InputError(f"{path}: tensor {brief(theirs)} is no part of a BERT, and its encoder would lack it")
-
-
-def _check_shape(name: str, wanted: tuple[int, ...], stored: Weights) -> None:
-    if (found := tuple(stored[name].shape)) != wanted:
-        raise InputError(f"{stored.files[name][0]}: tensor {name} is {found}, config.json asks for {wanted}")
 
 
 @torch.no_grad()

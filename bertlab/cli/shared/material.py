@@ -68,14 +68,14 @@ def read_material(text: Sequence[Path], data: Path | None, store: Path | None = 
     if store:
         opened = TokenStore.open(store)
         with naming(store):
-            parts = map(opened.part, held_out(range(len(opened))))  # numbers of documents
-        learned, kept = parts
+            learned, kept = map(opened.part, held_out(range(len(opened))))  # numbers of documents
         about = f"Trained on {len(learned)} documents of own text, from a token store."
         return PretrainingText(learned, {"": kept}, about)
     if data:
         train, test = (list(english.read_english(data, split)) for split in ("train", "test"))
+        about = english.describe(english.count_words(train), english.count_words(test))
         sentences = [document.sentences for document in train]
-        return PretrainingText(sentences, _by_genre(test), english.describe(train, test))
+        return PretrainingText(sentences, _by_genre(test), about)
     if not text:
         return PretrainingText(None, {}, STORYWORLD)
     texts = [document.sentences for document in read_sources(text)]

@@ -79,16 +79,9 @@ def present(verb: str) -> str:
 
 def plural(noun: str) -> str:
     """ "box" -> "boxes"; also the -s of a verb."""
-    special = {"mouse": "mice", "goose": "geese", "wolf": "wolves", "sheep": "sheep", "goldfish": "goldfish"}
-    special |= {
-        "salmon": "salmon",
-        "butterfly": "butterflies",
-        "ox": "oxen",
-        "fish": "fish",
-        "larva": "larvae",
-    }
-    if noun in special:
-        return special[noun]
+    special = {"mouse": "mice", "goose": "geese", "wolf": "wolves", "ox": "oxen", "larva": "larvae"}
+    if noun in special or noun in ("sheep", "goldfish", "salmon", "fish"):
+        return special.get(noun, noun)
     if noun.endswith("y") and noun[-2] not in "aeiou":
         return noun[:-1] + "ies"
     return noun + ("es" if noun.endswith(("s", "x", "ch", "sh", "z")) else "s")

@@ -64,10 +64,6 @@ class Fact:
         return instead, more
 
 
-def _columns(section: str, name: str, first: int, second: int) -> tuple[Value, ...]:
-    return tuple((row[first], row[second]) for row in table(section, name))
-
-
 def _twice(values: Sequence[str]) -> tuple[Value, ...]:
     return tuple((value, value) for value in values)
 
@@ -79,7 +75,7 @@ def facts() -> tuple[Fact, ...]:
     things = words("sentiment", "things")
     thing = "The {noun} of {who} <be> {stated}."
     return (
-        Fact(_columns("work", "jobs", 0, 1), "{who} <be> a {stated}.",
+        Fact(tuple((job, place) for job, place, *_ in table("work", "jobs")), "{who} <be> a {stated}.",
              ("{who} <work> as a {stated}.", "{who} <work> at the {claimed}.")),
         Fact(tuple((pet, kinds[pet]) for pet in words("animals", "pets")), "{who} <have> a {stated}.",
              ("{who} <own> a {stated}.", "The pet of {who} <be> a {claimed}.")),
