@@ -177,7 +177,7 @@ class Task(ABC, Generic[Example, Predicted]):
         from bertlab.corpora.labelled.hub_datasets import HUB, HubSet
 
         if name not in HUB:
-            return HubSet(name, cls.read_rows, columns, problem)
+            return HubSet(name, columns=columns, problem=problem)
         if HUB[name].task not in cls.names:
             fitting = ", ".join(other for other in HUB if HUB[other].task in cls.names)
             raise InputError(f"--dataset {name}: is for another task; for this one there are {fitting or 'none'}")

@@ -78,9 +78,9 @@ def read_sets(sources: Sources, recipe: FinetuneRecipe) -> Sets:
 def hub_sets(name: str, files: FileOptions, recipe: FinetuneRecipe) -> Sets:
     """Read the training split and the one to choose by; test splits of the hub often have no labels."""
     task, skipped = find_task(recipe.task), files.skipped()
-    source = task.family.hub_set(name, files.columns, recipe.problem)
+    source, read_rows = task.family.hub_set(name, files.columns, recipe.problem), task.family.read_rows
     train, dev = (
-        list(some(read_hub(source, split, pairs=task.pairs, skipped=skipped), f"{source.address}, {split}", skipped))
+        list(some(read_hub(source, read_rows, split, task.pairs, skipped), f"{source.address}, {split}", skipped))
         for split in ("train", source.dev)
     )
     notes = [f"{source.address}.", CHOSEN]
