@@ -20,18 +20,7 @@ from bertlab.corpora.pydoc import installed, parsed, plain, prose, python_files
 from bertlab.corpora.sentences import split_sentences
 
 KINDS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-NOT_FOR_USERS = {
-    "tests",
-    "test",
-    "testing",
-    "conftest",
-    "vendor",
-    "vendored",
-    "extern",
-    "idlelib",
-    "lib2to3",
-    "turtledemo",
-}
+NOT_FOR_USERS = frozenset("tests test testing conftest vendor vendored extern idlelib lib2to3 turtledemo".split())
 ATTACHED = re.compile(r"_?add_(?:newdoc|docstr)")  # NumPy and PyTorch document compiled functions by calls of these
 LEAST_WORDS = 3  # of a docstring
 OFFERED_BY = {  # "don't import this module directly", their documentation says

@@ -11,7 +11,7 @@ from importlib import import_module
 from itertools import islice
 from math import log
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import torch
 
@@ -44,14 +44,7 @@ class Prediction:
         return asdict(self)  # type: ignore[call-overload]  # subclasses are dataclasses
 
 
-class AnyExample(Protocol):
-    """An example of any family: it has an id."""
-
-    @property
-    def id(self) -> str: ...
-
-
-Example = TypeVar("Example", bound=AnyExample)
+Example = TypeVar("Example")
 Predicted = TypeVar("Predicted", bound=Prediction)
 Row = TypeVar("Row", bound=Feature)
 

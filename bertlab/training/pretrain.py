@@ -86,7 +86,7 @@ def pretrain(
         run.begin(fingerprint(documents, tokenizer), on_log)
         run.announce(documents, tokenizer)
         model: Any = objective.new_model(recipe, tokenizer, documents)
-        is_bert = isinstance(model, BertForPreTraining)
+        is_bert, on_gpu = isinstance(model, BertForPreTraining), run.devices.device.type == "cuda"
         if is_bert:
             model.bert.encoder.gradient_checkpointing = settings.gradient_checkpointing
             if settings.compiled:
@@ -107,7 +107,7 @@ def pretrain(
                     save=run.save_state,
                     save_every=settings.save_every,
                 ),
-                prepare=partial(with_positions, unpadded=settings.unpadded) if is_bert and run.on_gpu else None,
+                prepare=partial(with_positions, unpadded=settings.unpadded) if is_bert and on_gpu else None,
                 operations=partial(objective.operations, model),
             )
         result = Pretrained(model, tokenizer, rows, run.seconds, run.stopped)

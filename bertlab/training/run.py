@@ -82,10 +82,6 @@ class Run:
         return self.state["step"] if self.state else 0
 
     @property
-    def on_gpu(self) -> bool:
-        return self.devices.device.type == "cuda"
-
-    @property
     def stopped(self) -> bool:
         """Whether a signal or Ctrl-C ended the run, which can be resumed."""
         return bool(self.folder and self.folder.stopped)

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, get_type_hints
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}  # of some network file systems
 RECIPE, MEASURES, STATES = "recipe.json", "measures.json", "resume"
+ROWS, EVALUATIONS = "metrics.csv", "dev.csv"  # of the training, and those on the dev set
 AT_START = (RECIPE, "machine.json", "baselines.json")  # what a run writes before its first step
 RUN_STATE = {"text": str, "minutes": float | None, "conditions": dict}  # what a run adds to each state, of which kind
 DEV_STATE = {"evaluations": Rows, "best": dict[str, Tensor]}  # what a fine-tuning adds
@@ -89,6 +91,7 @@ class RunFolder:
         another run is using it."""
         self.folder = expanded(folder)
         self.states = Checkpoints(self.folder / STATES, keep)
+        self.log, self.log_evaluation = partial(self._append, ROWS), partial(self._append, EVALUATIONS)
         self.resume, self.stopped = resume, False
         self.has_dev_set = hasattr(recipe, "task")
         self.inputs: dict[str, Any] = {}
@@ -155,10 +158,10 @@ class RunFolder:
         if self.state:
             if self.state["text"] != text:
                 raise InputError(f"{self.folder} was begun with another text or vocabulary: resume it with the same")
-            for name, log, rows in (("metrics.csv", self.log, "rows"), ("dev.csv", self.log_evaluation, "evaluations")):
+            for name, rows in ((ROWS, "rows"), (EVALUATIONS, "evaluations")):
                 (self.folder / name).unlink(missing_ok=True)
                 for row in self.state.get(rows, ()):
-                    log(row)
+                    self._append(name, row)
             self.state = None  # it may be large
         atomic_write(self.folder / "machine.json", json.dumps(asdict(conditions), indent=2) + "\n")
 
@@ -168,15 +171,8 @@ class RunFolder:
             self.states.save(state | self.inputs)
         self.stopped = stopped
 
-    def log(self, row: Row) -> None:
-        """Append one row to metrics.csv; the first row names the columns."""
-        self._append("metrics.csv", row)
-
-    def log_evaluation(self, row: Row) -> None:
-        """Append an evaluation on the dev set to dev.csv."""
-        self._append("dev.csv", row)
-
     def _append(self, name: str, row: Row) -> None:
+        """Append one row to a table; the first row names the columns."""
         path = self.folder / name
         new = not path.exists()
         try:
@@ -221,7 +217,7 @@ def check_unused(folder: Path) -> None:
     """Raise an InputError if the folder holds a run."""
     if Checkpoints(folder / STATES):
         raise InputError(f"{folder} holds an unfinished run: go on with --resume, or choose another --out")
-    if (folder / "metrics.csv").exists() or weights_file(folder):
+    if (folder / ROWS).exists() or weights_file(folder):
         raise InputError(f"{folder} holds a run already: choose another --out or remove it")
 
 

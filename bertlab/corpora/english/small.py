@@ -98,9 +98,6 @@ def _by_kind(path: Path) -> dict[str, list[str]]:
 def _untag(text: str) -> Iterator[list[str]]:
     """The sentences of each paragraph: one a line, tokens as word_TAG; a blank line ends a paragraph."""
     for paragraph in re.split(r"\n\s*\n", HYPHEN.sub(" @-@ ", text)):
-        lines = "\n".join(map(_without_tags, paragraph.split("\n")))
+        words = ([token.rpartition("_")[0] or token for token in line.split()] for line in paragraph.split("\n"))
+        lines = "\n".join(map(" ".join, words))
         yield [sentence for sentence in detokenize(lines).splitlines() if sentence.strip()]
-
-
-def _without_tags(line: str) -> str:
-    return " ".join(token.rpartition("_")[0] or token for token in line.split())

@@ -26,7 +26,12 @@ def read_dataset(name: str, column: str = "text") -> Iterator[str]:
     `name` and errors are those of `read_rows`; InputError also names a missing column, and the row that holds no text.
     """
     for number, row in enumerate(read_rows(name), start=1):
-        yield _text(row, column, f"{name}, row {number}")
+        where = f"{name}, row {number}"
+        if column not in row:
+            raise InputError(f"{where}: there is no column {column!r}; choose one of {', '.join(row)}")
+        if not isinstance(text := row[column], str):
+            raise InputError(f"{where}: {column!r} holds no text but {text!r:.40}; repair or leave out that row")
+        yield text
 
 
 def read_rows(name: str, split: str = "train", **options: str) -> Iterator[dict[str, object]]:
@@ -64,14 +69,6 @@ def _named(value: object, feature: object) -> object:
     if names is None or not isinstance(value, int):
         return value
     return names[value] if value >= 0 else None
-
-
-def _text(row: dict, column: str, where: str) -> str:
-    if column not in row:
-        raise InputError(f"{where}: there is no column {column!r}; choose one of {', '.join(row)}")
-    if not isinstance(row[column], str):
-        raise InputError(f"{where}: {column!r} holds no text but {row[column]!r:.40}; repair or leave out that row")
-    return row[column]
 
 
 Reader = Callable[[Iterator[Record], str, ReadOptions], Iterator]  # rows, what errors call them, options -> examples
