@@ -1,6 +1,5 @@
 """Pretrain, from text to checkpoint: tokenizer, pairs, masks, and both losses at once."""
 
-import hashlib
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -83,7 +82,8 @@ def pretrain(
     objective = objective or own_objective(recipe, tokenizer)
     with run.opened(recipe, out, products(recipe, settings), keep=settings.keep, minutes=settings.minutes):
         documents, tokenizer = tokenized(texts() if callable(texts) else texts, tokenizer, recipe)
-        run.begin(fingerprint(documents, tokenizer), on_log)
+        stored = [documents.header.checksums, len(documents)] if isinstance(documents, TokenStore) else None
+        run.begin([sorted(tokenizer.vocab.items()), *(stored or documents)], on_log)
         run.announce(documents, tokenizer)
         model: Any = objective.new_model(recipe, tokenizer, documents)
         is_bert, on_gpu = isinstance(model, BertForPreTraining), run.devices.device.type == "cuda"
@@ -141,15 +141,6 @@ def tokenized(texts: Texts | None, tokenizer: Tokenizer | None, recipe: Pretrain
         texts = [document.sentences for document in storyworld.documents(recipe.seed, recipe.documents)]
     tokenizer = tokenizer or learn_vocabulary(texts, recipe)
     return token_ids(texts, tokenizer), tokenizer
-
-
-def fingerprint(documents: Documents, tokenizer: Tokenizer) -> str:
-    """Return a hash of the text and of the vocabulary."""
-    digest = hashlib.sha256(repr(sorted(tokenizer.vocab.items())).encode())
-    stored = [documents.header.checksums, len(documents)] if isinstance(documents, TokenStore) else None
-    for item in stored or documents:
-        digest.update(repr(item).encode())
-    return digest.hexdigest()[:16]
 
 
 def learn_vocabulary(texts: Sequence[Sequence[str]], recipe: PretrainRecipe) -> Tokenizer:

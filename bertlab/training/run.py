@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -91,14 +92,17 @@ class Run:
         """The seconds since the run was made, and those of the tries before."""
         return time.perf_counter() - self._began + (self.state["seconds"] if self.state else 0.0)
 
-    def begin(self, data: str, on_log: Log | None, on_evaluation: Log | None = None) -> None:
-        """Write where and on which data (a fingerprint) the run takes place, and open its logs.
+    def begin(self, data: Iterable[Any], on_log: Log | None, on_evaluation: Log | None = None) -> None:
+        """Write where and on which data (a hash of them) the run takes place, and open its logs.
 
         InputError: the data are not those that a resumed run began with.
         """
         self.log, self.log_evaluation = call_each(on_log), call_each(on_evaluation)
         if self.folder:
-            self.folder.begin(data, self.conditions)
+            digest = sha256()
+            for item in data:
+                digest.update(repr(item).encode())
+            self.folder.begin(digest.hexdigest()[:16], self.conditions)
             wanted = self.settings.tensorboard, self.settings.wandb
             loggers = open_loggers(self.folder.folder, self.first, *wanted)
             log, log_evaluation = self._held.enter_context(loggers)
