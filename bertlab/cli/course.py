@@ -12,6 +12,7 @@ from bertlab.cli.launch import folder_of
 from bertlab.cli.shared.messages import say
 from bertlab.cli.shared.settings import Positional, check_above_zero
 from bertlab.errors import InputError
+from bertlab.io.atomic import atomic_file
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,6 @@ class Grade:
             in_container,
             show_class,
         )
-        from bertlab.io.atomic import atomic_file
 
         check_above_zero(self, ("seconds", "notebook_seconds"))
         chapters = folder_of("notebooks").resolve()

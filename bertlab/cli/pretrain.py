@@ -16,14 +16,14 @@ from bertlab.cli.shared.settings import (
     command_line,
     recipe_from,
 )
-from bertlab.config import VARIANTS
+from bertlab.config import VARIANTS, BertConfig
 from bertlab.errors import InputError
 from bertlab.io.files import expanded
+from bertlab.tokenizer import Tokenizer
 from bertlab.training.run_settings import PretrainSettings
 
 if TYPE_CHECKING:
     from bertlab.cli.shared.material import PretrainingText
-    from bertlab.tokenizer import Tokenizer
     from bertlab.training.batches import Documents
     from bertlab.training.engine.reproducibility import Conditions
     from bertlab.training.pretrain import Pretrained
@@ -114,7 +114,7 @@ class Pretrain:
                 return read_large_english(self.data, recipe, out.with_name(f"english-{name}"), tokenizer)
             return read_material(self.text, self.data, self.store)
 
-        def begin(documents: "Documents", tokenizer: "Tokenizer", conditions: "Conditions") -> None:
+        def begin(documents: "Documents", tokenizer: Tokenizer, conditions: "Conditions") -> None:
             say(conditions)
             baselines = material().baselines(documents, tokenizer, recipe)
             save_baselines(out, {one.name: {"loss": one.loss, "top1": one.top1} for one in baselines})
@@ -142,13 +142,12 @@ class Pretrain:
         write_card(out, recipe.name, material.about, asdict(recipe), measures, result.seconds, line, free)
         print_result(measures, as_json=False)
 
-    def _given_vocabulary(self, recipe: "PretrainRecipe") -> "Tokenizer | None":
+    def _given_vocabulary(self, recipe: "PretrainRecipe") -> Tokenizer | None:
         """Return the tokenizer of the store, of --vocab, of the teacher or of the model to go on from, if one is given.
 
         InputError: --set asks for another use of capitals.
         """
         from bertlab.inputs.store import TokenStore
-        from bertlab.tokenizer import Tokenizer
 
         if self.store:
             return TokenStore.open(self.store).tokenizer
@@ -190,8 +189,6 @@ class Pretrain:
 
 def length_of_rows(recipe: "PretrainRecipe") -> str:
     """Return in words how long the rows of a run are that goes on from a model, and how they become longer."""
-    from bertlab.config import BertConfig
-
     length, most = recipe.max_tokens, BertConfig.from_pretrained(recipe.model).max_position_embeddings
     if length > most:
         return f"rows of {length} tokens: {recipe.model} reads {most}, so it gets {length - most} new positions"

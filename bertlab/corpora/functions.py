@@ -15,6 +15,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tqdm import tqdm
+
 from bertlab.corpora.public_names import Module, public_names, statements
 from bertlab.corpora.pydoc import installed, parsed, plain, prose, python_files
 from bertlab.corpora.sentences import split_sentences
@@ -84,8 +86,6 @@ def read_functions(
     Left out: tests, vendored copies, what has no public name, and later copies of a docstring. The same files give the
     same functions.
     """
-    from tqdm import tqdm
-
     found: dict[str, Function] = {}
     modules: dict[str, Module] = {}
     files = [

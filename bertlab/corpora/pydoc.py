@@ -11,6 +11,8 @@ import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from tqdm import tqdm
+
 from bertlab.corpora.examples import Document
 from bertlab.corpora.sentences import split_sentences
 from bertlab.errors import InputError
@@ -88,8 +90,6 @@ def python_files(folders: Iterable[str | Path]) -> list[tuple[str, Path]]:
 
 
 def _documents(modules: list[tuple[str, Path]], progress: bool) -> Iterator[Document]:
-    from tqdm import tqdm
-
     seen: set[str] = set()
     for name, path in tqdm(modules, "docstrings", unit=" modules", disable=not progress, leave=False):
         sentences = [sentence for docstring in docstrings(path) for sentence in prose(docstring)]
