@@ -9,7 +9,7 @@ import os
 import re
 import warnings
 import zipfile
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from errno import EINVAL
 from itertools import chain
 from pathlib import Path
@@ -128,10 +128,6 @@ class Weights(Mapping[str, Tensor]):
 
     def __len__(self) -> int:
         return len(self.files)
-
-    def bytes_of(self, names: Iterable[str]) -> int:
-        """Return the bytes that these tensors take, of those that are stored."""
-        return sum(self.tensors[name].nbytes for name in names if name in self.tensors)
 
     def _add(self, path: Path, name: str, tensor: Tensor) -> None:
         modern = modern_name(name)
@@ -299,7 +295,7 @@ def check_shapes(model: nn.Module, stored: Weights) -> None:
     _check_tied(model, stored)
     _check_foreign(stored)
     wanted = chain.from_iterable(published_names(name) for name, _ in model.named_parameters())
-    if stored.bytes_of(wanted) > stored.size:
+    if sum(stored.tensors[name].nbytes for name in wanted if name in stored.tensors) > stored.size:
         raise InputError(f"{stored.path}: tensors share their numbers; save each of them in full")
 
 
