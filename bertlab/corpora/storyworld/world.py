@@ -108,7 +108,6 @@ class World:
         self.hero, name = hero, hero.name.title()
         self.slots = {"hero": name, "name": name, "job": self.job[0]}
         friend, relation = self.rng.choice([tie for tie in ties if tie[0] is not hero])
-        self.friend = friend
         self.slots |= {"friend": friend.name.title(), "fname": friend.name.title(), "relation": relation[0]}
         self.slots |= PRONOUNS[hero.gender]
         self.slots |= {"f" + key: value for key, value in PRONOUNS[friend.gender].items()}
