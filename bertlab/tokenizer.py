@@ -159,7 +159,7 @@ class Tokenizer:
     def fitted(self, segments: Sequence[tokenizers.Encoding], max_length: int | None) -> tuple[Row, int]:
         """Return the row of one or two segments, the longer cut until both fit in `max_length`, and the number cut."""
         lengths = [len(segment.ids) for segment in segments]
-        kept = lengths if max_length is None else _cut_longest(lengths, max_length - 1 - len(lengths))
+        kept = lengths if max_length is None else cut_longest(lengths, max_length - 1 - len(lengths))
         return self.assemble(segments, kept), sum(lengths) - sum(kept)
 
     def assemble(self, segments: Sequence[tokenizers.Encoding], lengths: Sequence[int]) -> Row:
@@ -279,7 +279,7 @@ def _check_numbers(vocab: dict[str, int]) -> None:
         raise InputError(f"the vocabulary skips numbers: {len(vocab)} tokens do not fill them all")
 
 
-def _cut_longest(lengths: Sequence[int], room: int) -> list[int]:
+def cut_longest(lengths: Sequence[int], room: int) -> list[int]:
     """Return the lengths of one or two segments after cutting the longer until their sum fits in `room` tokens."""
     if room < len(lengths):
         raise InputError(f"max_length={room + 1 + len(lengths)} leaves no room beside [CLS] and [SEP]")

@@ -11,15 +11,16 @@ installed. The last column names the questions whose answer is not among the fir
 """
 
 import argparse
+import tomllib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from benchmarks.tables import head, line
-from bertlab.evaluation.search import Question, answer_ranks, read_questions
 from bertlab.model import BertForSentenceEmbedding
-from bertlab.search.ranking import Ranker, by_both, by_meaning, by_words
+from bertlab.search.ranking import Ranker, by_both, by_meaning, by_words, ranks
 from bertlab.search.units import Unit, read_units
 from bertlab.search.vectors import TextEncoder
 from bertlab.tasks.measures import score_ranks
@@ -27,6 +28,29 @@ from bertlab.tokenizer import Tokenizer
 
 QUESTIONS = Path(__file__).parents[2] / "tests" / "search" / "questions.toml"
 HEAD = ("ranked by", "recall@1", "recall@5", "MRR", "found", "missed")
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question, and the names of all units that answer it."""
+
+    text: str
+    answers: frozenset[str]
+
+
+def read_questions(path: Path) -> list[Question]:
+    """Return the questions of a TOML file: [[question]] with ask, a text, and answers, a list of names."""
+    rows = tomllib.loads(path.read_text(encoding="utf-8"))["question"]
+    return [Question(row["ask"], frozenset(row["answers"])) for row in rows]
+
+
+def answer_ranks(questions: Sequence[Question], units: Sequence[Unit], ranker: Ranker) -> list[int]:
+    """Return the rank of the first answer to each question; one more than there are units if none is among them."""
+    found = []
+    for question in questions:
+        placed = zip(units, ranks(ranker(question.text)).tolist(), strict=True)
+        found.append(min((rank for unit, rank in placed if unit.name in question.answers), default=len(units) + 1))
+    return found
 
 
 def by_tfidf(texts: Sequence[str]) -> Ranker:
@@ -53,11 +77,11 @@ def rankers(units: list[Unit], model: str | None, raw: str | None, max_length: i
 
 def row(name: str, questions: list[Question], units: list[Unit], ranker: Ranker) -> str:
     """Return one row of the table."""
-    ranks = answer_ranks(questions, units, ranker)
-    measures = score_ranks(ranks)
+    found = answer_ranks(questions, units, ranker)
+    measures = score_ranks(found)
     shown = [f"{measures[key]:.2f}" for key in ("recall_at_1", "recall_at_5", "mrr")]
-    missed = "; ".join(question.text for question, rank in zip(questions, ranks, strict=True) if rank > 5)
-    return line([name, *shown, f"{sum(rank <= 5 for rank in ranks)} of {len(ranks)}", missed])
+    missed = "; ".join(question.text for question, rank in zip(questions, found, strict=True) if rank > 5)
+    return line([name, *shown, f"{sum(rank <= 5 for rank in found)} of {len(found)}", missed])
 
 
 def main() -> None:

@@ -9,6 +9,8 @@ from bertlab.cli.shared.messages import say
 from bertlab.cli.shared.settings import Positional, check_above_zero
 from bertlab.errors import InputError, require
 from bertlab.io.files import expanded
+from bertlab.tasks.files import FileOptions, naming
+from bertlab.training.engine.signals import exit_code
 
 if TYPE_CHECKING:
     from bertlab.compare.material import Parts
@@ -55,7 +57,6 @@ class Compare:
         from bertlab.compare.tables import FULL, QUICK, find_table
         from bertlab.corpora.documents import check_sources
         from bertlab.training.engine.devices import Devices
-        from bertlab.training.engine.signals import exit_code
         from bertlab.training.run_folder import locked
 
         self._check()
@@ -100,7 +101,6 @@ class Compare:
 def read_labelled(given: Sequence[str]) -> "dict[str, Parts]":
     """Read the examples of each TASK=FILE and divide them. InputError names what is wrong, and where."""
     from bertlab.compare.material import parts_of
-    from bertlab.tasks.files import FileOptions, naming
     from bertlab.tasks.registry import find_task
 
     files: dict[str, Path] = {}

@@ -5,7 +5,6 @@ import io
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
 
 import tyro
 
@@ -13,6 +12,7 @@ from bertlab.cli.launch import folder_of
 from bertlab.cli.shared.messages import say
 from bertlab.cli.shared.settings import Positional, check_above_zero
 from bertlab.errors import InputError
+from bertlab.io.atomic import atomic_file
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,6 @@ class Grade:
             in_container,
             show_class,
         )
-        from bertlab.io.atomic import atomic_file
 
         check_above_zero(self, ("seconds", "notebook_seconds"))
         chapters = folder_of("notebooks").resolve()
@@ -85,14 +84,11 @@ def csv_lines(rows: Iterable[Iterable[str]]) -> bytes:
     return text.getvalue().encode()
 
 
-Action = Annotated[Marks, tyro.conf.subcommand("marks")] | Annotated[Grade, tyro.conf.subcommand("grade")]
-
-
 @dataclass(frozen=True)
 class Course:
     """Your mark sheet; for teachers: the marks of a class."""
 
-    action: tyro.conf.OmitSubcommandPrefixes[tyro.conf.OmitArgPrefixes[Action]] = field(default_factory=Marks)
+    action: tyro.conf.OmitSubcommandPrefixes[tyro.conf.OmitArgPrefixes[Marks | Grade]] = field(default_factory=Marks)
 
     def run(self) -> None:
         """Do it."""

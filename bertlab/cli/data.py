@@ -5,13 +5,20 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from tqdm.auto import tqdm
+
 from bertlab.cli.shared.messages import say
 from bertlab.cli.shared.settings import Positional
-from bertlab.corpora.sources import LICENCES, PACKAGES
+from bertlab.corpora.sources import LICENCES, PACKAGES, source_examples, source_of, write_docstrings
 from bertlab.errors import InputError
+from bertlab.io.atomic import atomic_folder, atomic_write, check_out, keep_apart, with_ending
+from bertlab.tasks.files import naming
+from bertlab.tokenizer import Tokenizer
+from bertlab.vocabulary import SPECIAL_TOKENS
 
 if TYPE_CHECKING:
     from bertlab.corpora.examples import Document
@@ -51,17 +58,11 @@ class Data:
     def run(self) -> None:
         """Write the file and say so."""
         check_options(self)
-        if self.kind == "cloze":
-            print(write_cloze(self))
-            return
-        if self.kind == "docstrings":
-            print(write_packages(self))
-            return
-        if self.kind == "sources":
-            print(write_sources(self))
+        others = {"cloze": write_cloze, "docstrings": write_packages, "sources": write_sources}
+        if write := others.get(self.kind):
+            print(write(self))
             return
         from bertlab.corpora.storyworld.export import write_storyworld
-        from bertlab.io.atomic import check_out
 
         check_out(self.out or Path("storyworld.txt"))
         path = write_storyworld(self.kind, self.out or Path("storyworld"), self.count, self.seed, self.split)
@@ -85,20 +86,15 @@ def check_options(command: Data) -> None:
             continue
         kinds = ", ".join(kind for kind, names in TAKEN.items() if name in names)
         raise InputError(f"--{name} is for {kinds}, not for {command.kind}")
+    if command.count < 1:
+        raise InputError(f"--count {command.count}: write at least one")
 
 
 def write_cloze(command: Data) -> str:
     """Write at most `count` questions as SQuAD JSON, and return what was written."""
-    from itertools import islice
-
-    from tqdm.auto import tqdm
-
     from bertlab.corpora.cloze import cloze_questions
     from bertlab.corpora.labelled.squad import squad_text
-    from bertlab.io.atomic import atomic_write, check_out, keep_apart, with_ending
 
-    if command.count < 1:
-        raise InputError(f"--count {command.count}: write at least one")
     path = with_ending(command.out or Path("cloze"), ".json")
     check_out(path)
     keep_apart(path, command.text)
@@ -112,14 +108,16 @@ def write_cloze(command: Data) -> str:
 
 def cloze_text(command: Data) -> "Iterator[Document]":
     """Return the documents to ask about."""
+    from bertlab.corpora import english
     from bertlab.corpora.documents import check_sources, read_sources
-    from bertlab.corpora.english.large import read_articles
+    from bertlab.corpora.english.large import ARTICLES, read_articles
     from bertlab.corpora.english.measured import measured_passages
     from bertlab.corpora.english.overlap import Overlap, Removed, without_overlap
 
     if bool(command.text) == bool(command.data):
         raise InputError("cloze asks about a text: give one of --text and --data")
     if command.data:
+        english.check(command.data, "train", [ARTICLES])
         articles = read_articles(command.data)
         return without_overlap(articles, Overlap(measured_passages(command.data)), Removed())
     check_sources(command.text)
@@ -128,8 +126,6 @@ def cloze_text(command: Data) -> "Iterator[Document]":
 
 def write_packages(command: Data) -> str:
     """Write the docstrings of packages, and return what was written."""
-    from bertlab.corpora.sources import write_docstrings
-
     out = command.out or Path("texts")
     check_empty(out, f"for texts of your own write {out / LICENCES}, a line for each")
     modules = write_docstrings(out, command.packages)
@@ -142,11 +138,8 @@ def write_sources(command: Data) -> str:
     The test part is what pretrain holds out of the same text, so a model pretrained on the rest has not seen it.
     """
     from bertlab.corpora.documents import check_sources, read_sources
-    from bertlab.corpora.sources import source_examples, source_of
     from bertlab.corpora.storyworld.export import csv_text
     from bertlab.evaluation.held_out import held_out
-    from bertlab.io.atomic import atomic_folder
-    from bertlab.tasks.files import naming
 
     if not command.text:
         raise InputError("sources are labels of a text: name two files or more, or a folder, with --text")
@@ -182,8 +175,6 @@ def files_of(paths: tuple[Path, ...]) -> int:
 
 def check_empty(folder: Path, hint: str) -> None:
     """Raise an InputError if something is in the folder, which may be the user's own, or if it cannot be written."""
-    from bertlab.io.atomic import check_out
-
     if folder.suffix in FILES:
         raise InputError(f"--out {folder}: what is written is a folder; leave {folder.suffix} out of its name")
     check_out(folder, folder=True)
@@ -206,9 +197,6 @@ class Corpus:
     def run(self) -> None:
         from bertlab.corpora.documents import check_sources, read_sources
         from bertlab.evaluation.corpus_card import corpus_card, licences
-        from bertlab.io.atomic import atomic_write, check_out, with_ending
-        from bertlab.tasks.files import naming
-        from bertlab.vocabulary import SPECIAL_TOKENS
 
         if not self.text:
             raise InputError("name the text to describe: files, folders, pydoc or storyworld")
@@ -251,7 +239,6 @@ class Tokenize:
         from bertlab.corpora.documents import check_sources, read_sources
         from bertlab.corpora.labelled.hub_datasets import read_dataset
         from bertlab.inputs.store_writing import write_store
-        from bertlab.tokenizer import Tokenizer
 
         if bool(self.text) == bool(self.dataset):
             raise InputError("give files, folders, pydoc or storyworld to tokenize, or else --dataset")

@@ -7,6 +7,9 @@ from typing import Literal
 from bertlab.cli.shared.messages import say
 from bertlab.cli.shared.settings import Positional
 from bertlab.errors import at_least_one
+from bertlab.inputs.features import cut_words
+from bertlab.model.base import best_device, refuse_first_token
+from bertlab.model.sentences import OwnPooling
 
 
 @dataclass(frozen=True)
@@ -33,9 +36,6 @@ class Embed:
 
     def run(self) -> None:
         from bertlab.deploy.embed import embed_file
-        from bertlab.inputs.features import cut_words
-        from bertlab.model.base import best_device, refuse_first_token
-        from bertlab.model.sentences import OwnPooling
         from bertlab.search.vectors import TextEncoder
 
         at_least_one(max_length=self.max_length)

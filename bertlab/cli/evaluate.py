@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING
 from bertlab.cli.shared.messages import print_result, say
 from bertlab.cli.shared.settings import Flat, Positional
 from bertlab.errors import InputError
+from bertlab.io.files import present
+from bertlab.io.locate import locate
+from bertlab.model.base import open_weights
 from bertlab.tasks.files import FileOptions, naming
+from bertlab.tokenizer import Tokenizer
 from bertlab.training.run_settings import PredictSettings
 
 if TYPE_CHECKING:
@@ -47,7 +51,6 @@ class Evaluate:
         from bertlab.cli.shared.material import check_material, read_material
         from bertlab.predict import open_masked
         from bertlab.tasks.registry import family_of
-        from bertlab.tokenizer import Tokenizer
 
         if family_of(self.model):
             if self.text:
@@ -109,9 +112,6 @@ def learned(name: str) -> "Learned":
     as its heads are there."""
     from bertlab.evaluation.held_out import Learned
     from bertlab.inputs.pairs import least_tokens
-    from bertlab.io.files import present
-    from bertlab.io.locate import locate
-    from bertlab.model.base import open_weights
     from bertlab.training.run_files import read_record
 
     path = locate(name) / "recipe.json"

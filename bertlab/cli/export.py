@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from bertlab.cli.evaluate import file_examples
 from bertlab.cli.shared.messages import say
 from bertlab.cli.shared.settings import Flat, Positional
 from bertlab.errors import InputError
@@ -53,7 +54,6 @@ class Export:
 
 def read_labelled(name: str, data: Path, files: FileOptions) -> "tuple[PretrainedModel, Task, Sequence]":
     """Return the model, its task and the labelled examples of a file. InputError: they are no examples for it."""
-    from bertlab.cli.evaluate import file_examples
     from bertlab.tasks.registry import open_task
 
     model, task = open_task(name)

@@ -30,7 +30,8 @@ class Explore:
         require("streamlit", "app")
         app = folder_of("app")
         if self.stories:
-            read_stories(self.stories, pages_of(app))
+            pages = ["", *sorted(page.parent.name for page in app.glob("views/*/page.py"))]  # by their addresses
+            read_stories(self.stories, pages)
         path = os.pathsep.join(filter(None, [str(app.parent), os.environ.get("PYTHONPATH")]))  # its pages import `app`
         command = [sys.executable, "-m", "streamlit", "run", str(app / "explore.py"), "--server.port", str(self.port)]
         # app/shared/model/gate.py reads these two, app/shared/page/stories.py the third.
@@ -59,11 +60,6 @@ def folder_of(name: str) -> Path:
         if folder.is_dir():
             return folder
     raise InputError(f"the folder {name!r} is not part of this installation: install bertlab again")
-
-
-def pages_of(app: Path) -> list[str]:
-    """Return the addresses of the explorer's pages."""
-    return ["", *sorted(page.parent.name for page in app.glob("views/*/page.py"))]
 
 
 def start(command: list[str], environment: dict[str, str] | None = None) -> NoReturn:

@@ -7,9 +7,7 @@ they use it.
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
-from typing import Annotated, Any
-
-import tyro
+from typing import Any
 
 from bertlab.cli.compare import Compare
 from bertlab.cli.course import Course
@@ -30,22 +28,9 @@ from bertlab.errors import InputError
 from bertlab.io.files import each_file_once
 from bertlab.training.engine.signals import ended_by_signals
 
-Command = (
-    Annotated[Pretrain, tyro.conf.subcommand("pretrain")]
-    | Annotated[Finetune, tyro.conf.subcommand("finetune")]
-    | Annotated[Evaluate, tyro.conf.subcommand("evaluate")]
-    | Annotated[Predict, tyro.conf.subcommand("predict")]
-    | Annotated[Embed, tyro.conf.subcommand("embed")]
-    | Annotated[Search, tyro.conf.subcommand("search")]
-    | Annotated[Export, tyro.conf.subcommand("export")]
-    | Annotated[Info, tyro.conf.subcommand("info")]
-    | Annotated[Data, tyro.conf.subcommand("data")]
-    | Annotated[Compare, tyro.conf.subcommand("compare")]
-    | Annotated[New, tyro.conf.subcommand("new")]
-    | Annotated[Course, tyro.conf.subcommand("course")]
-    | Annotated[Explore, tyro.conf.subcommand("explore")]
-    | Annotated[Lab, tyro.conf.subcommand("lab")]
-)
+# Each is called as its class, in small letters.
+Command = Pretrain | Finetune | Evaluate | Predict | Embed | Search | Export
+Command |= Info | Data | Compare | New | Course | Explore | Lab
 # Those of two words. What a command of one word would take the second for has to be written otherwise: ./plan, ./card.
 SECOND: dict[str, dict[str, type]] = {
     "info": {"plan": Plan},

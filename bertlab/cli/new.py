@@ -9,6 +9,7 @@ from pathlib import Path
 from bertlab.cli.shared.messages import say
 from bertlab.cli.shared.settings import Positional
 from bertlab.errors import InputError
+from bertlab.io.atomic import atomic_folder
 
 TEMPLATE = Path(__file__).with_name("template")
 NAME = re.compile(r"\w[\w.-]*", re.ASCII)
@@ -22,8 +23,6 @@ class New:
     """The folder to make; there must be none of that name."""
 
     def run(self) -> None:
-        from bertlab.io.atomic import atomic_folder
-
         if not NAME.fullmatch(self.project.name):
             raise InputError(f"{str(self.project)!r}: name the project in letters, digits, - and _, as in my-bert")
         if os.path.lexists(self.project):

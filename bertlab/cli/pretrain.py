@@ -16,14 +16,14 @@ from bertlab.cli.shared.settings import (
     command_line,
     recipe_from,
 )
-from bertlab.config import VARIANTS
+from bertlab.config import VARIANTS, BertConfig
 from bertlab.errors import InputError
 from bertlab.io.files import expanded
+from bertlab.tokenizer import Tokenizer
 from bertlab.training.run_settings import PretrainSettings
 
 if TYPE_CHECKING:
     from bertlab.cli.shared.material import PretrainingText
-    from bertlab.tokenizer import Tokenizer
     from bertlab.training.batches import Documents
     from bertlab.training.engine.reproducibility import Conditions
     from bertlab.training.pretrain import Pretrained
@@ -87,7 +87,8 @@ class Pretrain:
 
     def run(self) -> None:
         """Train, measure on held-out text, write the card."""
-        from bertlab.cli.shared.material import check_material, read_material
+        from bertlab.cli.shared.material import check_material, read_large_english, read_material
+        from bertlab.evaluation.baselines import save_baselines
         from bertlab.training.engine.devices import Devices, check_processes
         from bertlab.training.pretrain import pretrain
 
@@ -107,12 +108,17 @@ class Pretrain:
         def material() -> "PretrainingText":
             """Read the text, once nothing is left that can be refused without it."""
             if self.data and recipe.corpus == "english-large":
-                return self._large_english(self.data, recipe, out, tokenizer)
+                given = self.vocab or recipe.teacher or recipe.model
+                learned = str(recipe.vocab_size) + ("" if recipe.lowercase else "-cased")
+                name = f"as-{Path(given).name}" if given else learned  # other runs learn from the store too
+                return read_large_english(self.data, recipe, out.with_name(f"english-{name}"), tokenizer)
             return read_material(self.text, self.data, self.store)
 
-        def begin(documents: "Documents", tokenizer: "Tokenizer", conditions: "Conditions") -> None:
+        def begin(documents: "Documents", tokenizer: Tokenizer, conditions: "Conditions") -> None:
             say(conditions)
-            write_baselines(out, material(), documents, tokenizer, recipe)
+            baselines = material().baselines(documents, tokenizer, recipe)
+            save_baselines(out, {one.name: {"loss": one.loss, "top1": one.top1} for one in baselines})
+            say(f"to beat on held-out text, as loss and share right: {'; '.join(map(str, baselines))}")
 
         settings = replace(
             self.settings, on_start=begin, on_end=lambda result: self._measure(result, recipe, material(), out)
@@ -136,22 +142,12 @@ class Pretrain:
         write_card(out, recipe.name, material.about, asdict(recipe), measures, result.seconds, line, free)
         print_result(measures, as_json=False)
 
-    def _large_english(
-        self, folder: Path, recipe: "PretrainRecipe", out: Path, tokenizer: "Tokenizer | None"
-    ) -> "PretrainingText":
-        """Make the token store of all public corpora beside the run folder, or open it."""
-        from bertlab.cli.shared.material import read_large_english
-
-        store = out.with_name(f"english-{self._vocabulary_name(recipe)}")  # other runs learn from it too
-        return read_large_english(folder, recipe, store, tokenizer)
-
-    def _given_vocabulary(self, recipe: "PretrainRecipe") -> "Tokenizer | None":
+    def _given_vocabulary(self, recipe: "PretrainRecipe") -> Tokenizer | None:
         """Return the tokenizer of the store, of --vocab, of the teacher or of the model to go on from, if one is given.
 
         InputError: --set asks for another use of capitals.
         """
         from bertlab.inputs.store import TokenStore
-        from bertlab.tokenizer import Tokenizer
 
         if self.store:
             return TokenStore.open(self.store).tokenizer
@@ -162,12 +158,6 @@ class Pretrain:
         if any(setting.startswith("lowercase=") for setting in all_settings(self)) and tokenizer.lowercase != lowercase:
             raise InputError(f"--set lowercase={lowercase}: {vocabulary} says lowercase={tokenizer.lowercase}")
         return tokenizer
-
-    def _vocabulary_name(self, recipe: "PretrainRecipe") -> str:
-        """Return what tells the token stores of several vocabularies apart."""
-        if given := self.vocab or recipe.teacher or recipe.model:
-            return f"as-{Path(given).name}"
-        return str(recipe.vocab_size) + ("" if recipe.lowercase else "-cased")
 
     def _recipe_name(self) -> str:
         default = "own-text" if self.text or self.store else "english-scratch" if self.data else "storyworld-tiny"
@@ -199,21 +189,8 @@ class Pretrain:
 
 def length_of_rows(recipe: "PretrainRecipe") -> str:
     """Return in words how long the rows of a run are that goes on from a model, and how they become longer."""
-    from bertlab.config import BertConfig
-
     length, most = recipe.max_tokens, BertConfig.from_pretrained(recipe.model).max_position_embeddings
     if length > most:
         return f"rows of {length} tokens: {recipe.model} reads {most}, so it gets {length - most} new positions"
     longer = f"; {recipe.model} reads up to {most}: --set max_tokens={most}" if length < most else ""
     return f"rows of {length} tokens{longer}"
-
-
-def write_baselines(
-    out: Path, material: "PretrainingText", documents: "Documents", tokenizer: "Tokenizer", recipe: "PretrainRecipe"
-) -> None:
-    """Write baselines.json to the run folder: what predictions without a model reach on the held-out text."""
-    from bertlab.evaluation.baselines import save_baselines
-
-    baselines = material.baselines(documents, tokenizer, recipe)
-    save_baselines(out, baselines)
-    say(f"to beat on held-out text, as loss and share right: {'; '.join(map(str, baselines))}")

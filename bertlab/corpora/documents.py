@@ -6,14 +6,11 @@ from pathlib import Path
 
 from bertlab.corpora import storyworld
 from bertlab.corpora.examples import Document
-from bertlab.corpora.labelled.squad import read_squad
 from bertlab.corpora.markdown import blocks
 from bertlab.corpora.pydoc import read_docstrings
 from bertlab.corpora.reading import check_prose, read_beginning, read_text
 from bertlab.corpora.sentences import Heading, split_sentences
 from bertlab.errors import InputError
-
-__all__ = ["assemble", "read_documents", "read_squad", "read_text"]
 
 SUFFIXES = (".txt", ".md")
 DOCUMENT_SENTENCES = 50  # a longer run of paragraphs is cut, so that one novel is many documents

@@ -15,23 +15,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tqdm import tqdm
+
 from bertlab.corpora.public_names import Module, public_names, statements
 from bertlab.corpora.pydoc import installed, parsed, plain, prose, python_files
 from bertlab.corpora.sentences import split_sentences
 
 KINDS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-NOT_FOR_USERS = {
-    "tests",
-    "test",
-    "testing",
-    "conftest",
-    "vendor",
-    "vendored",
-    "extern",
-    "idlelib",
-    "lib2to3",
-    "turtledemo",
-}
+NOT_FOR_USERS = frozenset("tests test testing conftest vendor vendored extern idlelib lib2to3 turtledemo".split())
 ATTACHED = re.compile(r"_?add_(?:newdoc|docstr)")  # NumPy and PyTorch document compiled functions by calls of these
 LEAST_WORDS = 3  # of a docstring
 OFFERED_BY = {  # "don't import this module directly", their documentation says
@@ -95,8 +86,6 @@ def read_functions(
     Left out: tests, vendored copies, what has no public name, and later copies of a docstring. The same files give the
     same functions.
     """
-    from tqdm import tqdm
-
     found: dict[str, Function] = {}
     modules: dict[str, Module] = {}
     files = [

@@ -11,6 +11,8 @@ import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from tqdm import tqdm
+
 from bertlab.corpora.examples import Document
 from bertlab.corpora.sentences import split_sentences
 from bertlab.errors import InputError
@@ -18,7 +20,6 @@ from bertlab.io.files import read_bytes
 
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 NO_MODULES = ("site-packages", "dist-packages", "__pycache__")  # folders below one of modules that belong to none of it
-BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")  # the fields of a statement that hold statements
 
 # Sections that list names, types or code, in the styles of NumPy (underlined) and Google (ending in a colon).
 LISTING = re.compile(
@@ -89,8 +90,6 @@ def python_files(folders: Iterable[str | Path]) -> list[tuple[str, Path]]:
 
 
 def _documents(modules: list[tuple[str, Path]], progress: bool) -> Iterator[Document]:
-    from tqdm import tqdm
-
     seen: set[str] = set()
     for name, path in tqdm(modules, "docstrings", unit=" modules", disable=not progress, leave=False):
         sentences = [sentence for docstring in docstrings(path) for sentence in prose(docstring)]
@@ -115,18 +114,9 @@ def docstrings(path: Path) -> list[str]:
     tree = parsed(path) if _may_have_docstrings(path) else None
     if tree is None:
         return []
-    return list(filter(None, map(ast.get_docstring, sorted(_definitions(tree), key=_line))))
-
-
-def _definitions(tree: ast.Module) -> Iterator[ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef]:
-    """Yield the module, its classes and its functions. Unlike ast.walk it enters no expressions, which hold none."""
-    waiting: list[ast.AST] = [tree]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, DOCUMENTED):
-            yield node
-        for part in BLOCKS:
-            waiting += getattr(node, part, ())
+    documented = (node for node in ast.walk(tree) if isinstance(node, DOCUMENTED))
+    in_order = sorted(documented, key=lambda node: getattr(node, "lineno", 0))  # a module has no line
+    return list(filter(None, map(ast.get_docstring, in_order)))
 
 
 def _may_have_docstrings(path: Path) -> bool:
@@ -135,10 +125,6 @@ def _may_have_docstrings(path: Path) -> bool:
     except InputError:
         return False
     return b'"""' in source or b"'''" in source
-
-
-def _line(node: ast.AST) -> int:
-    return getattr(node, "lineno", 0)
 
 
 def prose(docstring: str) -> list[str]:

@@ -3,10 +3,11 @@
 import json
 import math
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -30,44 +31,28 @@ class NeighbourBaselines:
 
     def __init__(self, documents: Iterable[Sequence[Sequence[int]]], vocab_size: int, special_ids: Sequence[int]):
         """Count `documents` (each sentences of token ids)."""
+        from scipy.sparse import coo_array
+
         streams = [np.fromiter(chain.from_iterable(document), np.int64) for document in documents]
         left, right = (np.concatenate([s[part] for s in streams]) for part in (slice(-1), slice(1, None)))
         counts = np.bincount(np.concatenate(streams), minlength=vocab_size) + 0.01
         self.unigram = torch.tensor(counts / counts.sum(), dtype=torch.float32)  # (V,)
         self.special = np.array(list(special_ids))
-        self.after, self.before = PairCounts(left, right, vocab_size), PairCounts(right, left, vocab_size)
-
-    def unigram_log_probabilities(self, count: int) -> Tensor:
-        return self.unigram.log().expand(count, -1)  # (M, V)
+        pairs = coo_array((np.ones(len(left), int), (left, right)), shape=(vocab_size, vocab_size))
+        self.after, self.before = pairs.tocsr(), pairs.T.tocsr()  # (V, V): the counts of each word beside each other
 
     def bigram_log_probabilities(self, before: Tensor, after: Tensor) -> Tensor:
         """Return log-probabilities (M, V) of the words between tokens `before` (M,) and `after` (M,)."""
         logs = self._given(before, self.after) + self._given(after, self.before)
         return (logs - self.unigram.log()).log_softmax(dim=-1)
 
-    def _given(self, context: Tensor, counts: "PairCounts") -> Tensor:
+    def _given(self, context: Tensor, counts: Any) -> Tensor:
         """Return log p(w | context) (M, V), smoothed with the unigram; the unigram where the context is special."""
         wanted, row = context.unique(return_inverse=True)
-        table = counts.rows(wanted.numpy())  # (U, V)
+        table = counts[wanted.numpy()].toarray().astype(np.float32)  # (U, V)
         table[np.isin(wanted.numpy(), self.special)] = 0
         smoothed = torch.from_numpy(table) + self.unigram  # add-one, spread as the unigram
         return (smoothed / smoothed.sum(-1, keepdim=True)).log()[row]
-
-
-class PairCounts:
-    """The counts of each word beside each context: a sparse table, sorted by context and word."""
-
-    def __init__(self, contexts: np.ndarray, words: np.ndarray, vocab_size: int):
-        cells, self.counts = np.unique(contexts * vocab_size + words, return_counts=True)
-        self.words, self.vocab_size = cells % vocab_size, vocab_size
-        self.starts = np.searchsorted(cells, np.arange(vocab_size + 1) * vocab_size)  # where each context begins
-
-    def rows(self, contexts: np.ndarray) -> np.ndarray:
-        """Return the counts beside each of `contexts` (U,), as float32 (U, V)."""
-        table = np.zeros((len(contexts), self.vocab_size), np.float32)
-        for row, start, end in zip(table, self.starts[contexts], self.starts[contexts + 1], strict=True):
-            row[self.words[start:end]] = self.counts[start:end]
-        return table
 
 
 Guess = Callable[[Tensor, Tensor], Tensor]  # neighbours before and after (M,), (M,) -> log-probabilities (M, V)
@@ -87,9 +72,10 @@ class Baseline:
         return f"{self.name} {self.loss:.2f}, {self.top1:.3f}"
 
 
-def save_baselines(folder: Path, baselines: Sequence[Baseline]) -> None:
-    """Write baselines.json into a run folder, for its learning curves."""
-    atomic_write(folder / "baselines.json", json.dumps([asdict(baseline) for baseline in baselines], indent=2) + "\n")
+def save_baselines(folder: Path, baselines: Mapping[str, Mapping[str, float]]) -> None:
+    """Write baselines.json into a run folder, for its learning curves: what guesses without a model reach, by name."""
+    records = [{"name": name, **measures} for name, measures in baselines.items()]
+    atomic_write(folder / "baselines.json", json.dumps(records, indent=2) + "\n")
 
 
 def masked_baselines(
@@ -101,26 +87,10 @@ def masked_baselines(
     *,
     max_tokens: int = 128,
     pairs: int = 300,
-    seed: int = 0,
 ) -> list[Baseline]:
     """Measure uniform guessing, word frequency and the two neighbours on masked words of `documents`."""
-    batches = masked_batches(documents, tokenizer, masking, second_task, max_tokens=max_tokens, pairs=pairs, seed=seed)
+    batches = masked_batches(documents, tokenizer, masking, second_task, max_tokens=max_tokens, pairs=pairs)
     return measure_guesses(simple_guesses(counts), [masked_words(batch) for batch in batches])
-
-
-def next_token_baselines(
-    documents: Documents,
-    tokenizer: Tokenizer,
-    counts: NeighbourBaselines,
-    *,
-    max_tokens: int = 128,
-    texts: int = 300,
-    seed: int = 0,
-) -> list[Baseline]:
-    """Measure uniform guessing, word frequency and the word before on every next word of `documents`."""
-    batches = next_token_batches(documents, tokenizer, max_tokens=max_tokens, texts=texts, seed=seed)
-    guesses = simple_guesses(counts, "the word before")
-    return measure_guesses(guesses, [next_words(batch, tokenizer.pad_token_id) for batch in batches])
 
 
 def simple_guesses(counts: NeighbourBaselines, last: str = "two neighbours") -> dict[str, Guess]:
@@ -128,7 +98,7 @@ def simple_guesses(counts: NeighbourBaselines, last: str = "two neighbours") -> 
     size = len(counts.unigram)
     return {
         "uniform: ln V": lambda before, after: torch.full((len(before), size), -math.log(size)),
-        "word frequency": lambda before, after: counts.unigram_log_probabilities(len(before)),
+        "word frequency": lambda before, after: counts.unigram.log().expand(len(before), -1),
         last: counts.bigram_log_probabilities,
     }
 
@@ -157,7 +127,7 @@ def masked_batches(
     *,
     max_tokens: int,
     pairs: int,
-    seed: int,
+    seed: int = 0,
 ) -> Iterator[dict[str, Tensor]]:
     """Yield batches of at most `pairs` sentence pairs of `documents`, masked; the same ones for the same seed."""
     chosen = sentence_pairs(documents, max_tokens, random.Random(seed), second_task)[:pairs]
@@ -167,10 +137,10 @@ def masked_batches(
 
 
 def next_token_batches(
-    documents: Documents, tokenizer: Tokenizer, *, max_tokens: int, texts: int, seed: int
+    documents: Documents, tokenizer: Tokenizer, *, max_tokens: int, texts: int
 ) -> Iterator[dict[str, Tensor]]:
     """Yield batches of at most `texts` texts of `documents`, as long as fit, for a left-to-right language model."""
-    chosen = sentence_pairs(documents, max_tokens, random.Random(seed), "none")[:texts]
+    chosen = sentence_pairs(documents, max_tokens, random.Random(0), "none")[:texts]
     for first in range(0, len(chosen), BATCH):
         yield next_token_batch(chosen[first : first + BATCH], tokenizer)
 

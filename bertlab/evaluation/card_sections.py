@@ -4,6 +4,7 @@ Reporting", figure 1."""
 import re
 from pathlib import Path
 
+from bertlab.corpora.reading import read_text
 from bertlab.errors import InputError
 from bertlab.io.atomic import atomic_write
 
@@ -39,8 +40,6 @@ def add_sections(folder: Path, path: Path) -> None:
 
     InputError: a section is missing or empty, or there is no card; then nothing is written.
     """
-    from bertlab.corpora.reading import read_text
-
     text, card = read_text(path, option=False), folder / "README.md"
     if left := unanswered(text):
         raise InputError(f"{path}: fewer than five words under {', '.join(f'## {name}' for name in left)}")

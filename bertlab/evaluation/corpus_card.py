@@ -17,19 +17,8 @@ from bertlab.evaluation.report import markdown_table
 from bertlab.io.files import read_bytes
 from bertlab.tokenizer import Tokenizer
 
-SIZES = (1000, 4000, 16_000)
 SAMPLED = 5
 NAMED = 20  # of the held-out documents that are in the training text too
-
-
-@dataclass(frozen=True)
-class Cut:
-    """How a vocabulary of `size` tokens, learned from the training part, cuts the words of the held-out part."""
-
-    size: int  # that it has, which is less than asked for where the text is short
-    tokens_per_word: float
-    whole: float  # share of the words that are one token
-    unknown: float  # share of the tokens that are [UNK]
 
 
 @dataclass(frozen=True)
@@ -50,19 +39,24 @@ def duplicates(documents: Sequence[Document]) -> Duplicates:
     return Duplicates(1 - len(set(sentences)) / len(sentences), len(new), [(title, run) for title, run in runs if run])
 
 
-def cuts(documents: Sequence[Document], sizes: Sequence[int] = SIZES, lowercase: bool = True) -> list[Cut]:
-    """Learn a vocabulary of each size from the training part, and measure it on the held-out part."""
+def cuts(documents: Sequence[Document], sizes: Sequence[int]) -> list[list[str]]:
+    """Learn a vocabulary of each size from the training part; return how it cuts the words of the held-out part.
+
+    In words: its size, which is less than asked for where the text is short, the tokens for each word, the share of
+    words that are one token, and that of tokens that are [UNK].
+    """
     known, new = held_out(documents)
     words = [word for document in new for word in words_of(document.text)]
-    return [_cut(Tokenizer.train((s for d in known for s in d.sentences), size, lowercase), words) for size in sizes]
+    return [_cut(Tokenizer.train((s for d in known for s in d.sentences), size), words) for size in sizes]
 
 
-def _cut(tokenizer: Tokenizer, words: Sequence[str]) -> Cut:
+def _cut(tokenizer: Tokenizer, words: Sequence[str]) -> list[str]:
     rows = tokenizer.encode_batch(list(words))
     tokens = [token for row in rows for token in row]
     unknown = sum(token == tokenizer.unk_token_id for token in tokens)
     whole = sum(len(row) == 1 and row[0] != tokenizer.unk_token_id for row in rows)
-    return Cut(tokenizer.vocab_size, len(tokens) / len(words), whole / len(words), unknown / len(tokens))
+    shares = f"{whole / len(words):.0%}", f"{unknown / len(tokens):.2%}"
+    return [f"{tokenizer.vocab_size:,}", f"{len(tokens) / len(words):.2f}", *shares]
 
 
 def sources_table(documents: Sequence[Document]) -> str:
@@ -70,12 +64,9 @@ def sources_table(documents: Sequence[Document]) -> str:
 
     More documents than titles: long ones were cut.
     """
-    rows = [_row(source, [d for d in documents if source_of(d) == source]) for source in _names(documents)]
+    names = dict.fromkeys(map(source_of, documents))
+    rows = [_row(source, [d for d in documents if source_of(d) == source]) for source in names]
     return markdown_table(["source", "titles", "documents", "words", "characters"], [*rows, _row("all", documents)])
-
-
-def _names(documents: Sequence[Document]) -> list[str]:
-    return list(dict.fromkeys(map(source_of, documents)))
 
 
 def _row(name: str, documents: Sequence[Document]) -> list[str]:
@@ -98,17 +89,11 @@ def licences(paths: Sequence[Path]) -> str:
     return "  \n".join(lines)  # each a line in Markdown too
 
 
-def corpus_card(documents: Sequence[Document], licence: str = "", sizes: Sequence[int] = SIZES, seed: int = 0) -> str:
-    """Return the card as Markdown. InputError: there are fewer than four documents.
-
-    `licence` is what is known of it; `seed` draws the sample.
-    """
+def corpus_card(documents: Sequence[Document], licence: str, sizes: Sequence[int]) -> str:
+    """Return the card as Markdown; `licence` is what is known. InputError: there are fewer than four documents."""
     found = duplicates(documents)
-    drawn = random.Random(seed).sample(list(documents), min(SAMPLED, len(documents)))
-    vocabularies = [
-        [f"{cut.size:,}", f"{cut.tokens_per_word:.2f}", f"{cut.whole:.0%}", f"{cut.unknown:.2%}"]
-        for cut in cuts(documents, sizes)
-    ]
+    drawn = random.Random(0).sample(list(documents), min(SAMPLED, len(documents)))
+    head = ["vocabulary", "tokens for each word", "words of one token", "unknown tokens"]
     sections = [
         "# The corpus",
         sources_table(documents),
@@ -120,7 +105,7 @@ def corpus_card(documents: Sequence[Document], licence: str = "", sizes: Sequenc
         shared_table(found.shared),
         "## Vocabularies",
         "Learned from the other documents, measured on those held out.",
-        markdown_table(["vocabulary", "tokens for each word", "words of one token", "unknown tokens"], vocabularies),
+        markdown_table(head, cuts(documents, sizes)),
         "## A sample",
         markdown_table(["source", "first sentences"], [[source_of(d), " ".join(d.sentences[:2])] for d in drawn]),
     ]

@@ -27,14 +27,13 @@ def measure_grammar(
     baselines: NeighbourBaselines | None = None,
     *,
     pairs: int | None = None,
-    seed: int = 0,
 ) -> dict[str, float]:
     """Return the share of minimal pairs whose right sentence is the likelier, as `grammar` (the mean) and by phenomenon
     as `grammar_agreement` ...; with `baselines` also by word frequency and by the two neighbours of each word.
 
     `pairs` of each phenomenon, 500 if not given.
     """
-    found = [minimal_pairs(phenomenon, pairs or PAIRS, seed) for phenomenon in PHENOMENA]
+    found = [minimal_pairs(phenomenon, pairs or PAIRS) for phenomenon in PHENOMENA]
     scores: dict[str, Scores] = {"grammar": lambda texts: pseudo_log_likelihoods(model, tokenizer, texts)}
     if baselines:
         scores["unigram_grammar"] = lambda texts: unigram_scores(baselines, tokenizer, texts)

@@ -7,7 +7,15 @@ from typing import TypeVar
 
 from bertlab.corpora import storyworld
 from bertlab.errors import InputError
-from bertlab.evaluation.baselines import Baseline, NeighbourBaselines, masked_baselines, next_token_baselines
+from bertlab.evaluation.baselines import (
+    Baseline,
+    NeighbourBaselines,
+    masked_baselines,
+    measure_guesses,
+    next_token_batches,
+    next_words,
+    simple_guesses,
+)
 from bertlab.evaluation.measures import evaluate_left_to_right, evaluate_pretraining, evaluate_probes
 from bertlab.inputs.pairs import SecondTask
 from bertlab.inputs.store import TokenStore
@@ -103,7 +111,9 @@ def measure_baselines(
     documents = [document for texts in new for document in _ids(texts, tokenizer)]
     size = recipe.max_tokens
     if recipe.objective == "left-to-right":
-        return next_token_baselines(documents, tokenizer, counts, max_tokens=size, texts=BASELINE_PAIRS)
+        batches = next_token_batches(documents, tokenizer, max_tokens=size, texts=BASELINE_PAIRS)
+        words = [next_words(batch, tokenizer.pad_token_id) for batch in batches]
+        return measure_guesses(simple_guesses(counts, "the word before"), words)
     how = recipe.masking, recipe.second_task
     return masked_baselines(documents, tokenizer, counts, *how, max_tokens=size, pairs=BASELINE_PAIRS)
 

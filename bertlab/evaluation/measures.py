@@ -120,11 +120,10 @@ def evaluate_left_to_right(
     *,
     max_tokens: int = 128,
     texts: int = 2000,
-    seed: int = 0,
 ) -> dict[str, float]:
     """Return loss, perplexity and top-1 of every next token, in texts as long as fit; special tokens do not count.
     With `baselines`, tokens are also guessed by word frequency and by the token before."""
-    batches = list(next_token_batches(documents, tokenizer, max_tokens=max_tokens, texts=texts, seed=seed))
+    batches = list(next_token_batches(documents, tokenizer, max_tokens=max_tokens, texts=texts))
     sums = torch.zeros(3, dtype=torch.float64)
     for batch in batches:
         out = model.eval()(**beside(model, batch), masked_only=True, packed=True)

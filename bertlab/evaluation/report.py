@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_LABELS, REST = 12, "all others"
+CALIBRATED = ("probability of the prediction", "examples", "wrong")
 WORST, LONGEST = 20, 240  # examples that are shown, letters of each
 SPECIAL = re.compile(r"([\\`*_\[\]{}|~$#@]|:(?=\S)|(?<=www)\.)")  # what is more than a letter to Markdown
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -66,7 +67,7 @@ def write_report(
         sections += [confusions_table(labels, counts)]
     if bins := calibration.bins(comparisons):
         files[calibration.CALIBRATION] = calibration.as_json(bins).encode()
-        sections += ["## How sure, and how often wrong", calibration_table(bins)]
+        sections += ["## How sure, and how often wrong", markdown_table(CALIBRATED, calibration.rows(bins))]
     if wrong := worst(comparisons):
         sections += ["## Where it is most wrong", mistakes_table(wrong)]
     with atomic_folder(folder) as work:
@@ -84,12 +85,11 @@ def measures_table(measures: Measures, baselines: Mapping[str, Measures], second
     """Return one row a measure, with its interval where there is one, and a column for each baseline."""
     head = ["measure", "value", "95% interval", *baselines]
     names = [name for name in measures if not name.endswith(("_low", "_high"))]
-    return markdown_table(head, [_measure_row(name, measures, baselines, second) for name in names])
-
-
-def _measure_row(name: str, measures: Measures, baselines: Mapping[str, Measures], second: str) -> list[str]:
-    others = [_number(found.get(name)) for found in baselines.values()]
-    return [meaning(name, second) or name, _number(measures[name]), bounds(measures, name), *others]
+    rows = []
+    for name in names:
+        value, *others = (_number(found.get(name)) for found in (measures, *baselines.values()))
+        rows.append([meaning(name, second) or name, value, bounds(measures, name), *others])
+    return markdown_table(head, rows)
 
 
 def _number(value: float | None) -> str:
@@ -118,10 +118,6 @@ def confusions_table(labels: Sequence[str], counts: np.ndarray) -> str:
     if REST in labels:
         text += f"\n\n“{REST}” counts rare labels together: its diagonal cell includes mistakes among them."
     return text
-
-
-def calibration_table(bins: Sequence[calibration.Bin]) -> str:
-    return markdown_table(["probability of the prediction", "examples", "wrong"], calibration.rows(bins))
 
 
 def worst(comparisons: Sequence[Compared]) -> list[Compared]:

@@ -33,12 +33,7 @@ WORD = re.compile(rf"[{CHINESE}]|[^\W_{CHINESE}]+")
 def _characters(tokenizer: Tokenizer) -> list[str]:
     """Return for each token its Chinese character, or a space for what is none."""
     tokens = tokenizer.convert_ids_to_tokens(range(tokenizer.vocab_size))
-    return [token if is_chinese(token) else " " for token in tokens]
-
-
-def is_chinese(token: str) -> bool:
-    """Return whether a token is a single Chinese character."""
-    return bool(CHARACTER.fullmatch(token))
+    return [token if CHARACTER.fullmatch(token) else " " for token in tokens]
 
 
 def mixed_words(text: str) -> list[str]:

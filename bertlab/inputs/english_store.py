@@ -8,7 +8,7 @@ from types import MappingProxyType
 from bertlab.corpora.english.large import read_large
 from bertlab.corpora.english.measured import held_out_words, measured_texts
 from bertlab.corpora.english.overlap import Overlap, Removed, without_overlap
-from bertlab.corpora.english.sources import LARGE_SOURCES, SOURCES, describe_words
+from bertlab.corpora.english.sources import LARGE_SOURCES, SOURCES, describe
 from bertlab.inputs.store import TokenStore
 from bertlab.inputs.store_writing import write_store
 from bertlab.io.atomic import atomic_write
@@ -62,7 +62,7 @@ def _text(folder: Path, store: Path, copies: Mapping[str, int], progress: bool) 
     removed, measured = Removed(), measured_texts(folder)
     for document in without_overlap(read_large(folder, "train", progress), Overlap(measured), removed):
         yield from repeat(document.sentences, copies.get(document.genre, 1))
-    words = describe_words(removed.kept, held_out_words(measured), SOURCES + LARGE_SOURCES)
+    words = describe(removed.kept, held_out_words(measured), SOURCES + LARGE_SOURCES)
     atomic_write(_about_path(store), f"{words}\n\n{removed.describe()}\n")
 
 

@@ -8,6 +8,7 @@ from itertools import groupby
 import numpy as np
 
 from bertlab.inputs.store import FlatText
+from bertlab.tokenizer import cut_longest
 
 LOOK_BACK = 64  # how many candidates are tried for an exchange
 
@@ -82,7 +83,7 @@ class Negative:
             return False
         if self.opening[lender] != self.opening[to]:  # nearly always: no need to look further
             return True
-        _, kept = cut_lengths(self.first_length[to], self.length[lender], self.budget)
+        _, kept = cut_longest((self.first_length[to], self.length[lender]), self.budget)
         length = min(kept, self.next_length[to])
         lent, true = (self.tokens[start : start + length] for start in (self.start[lender], self.start[to]))
         return not np.array_equal(lent, true)
@@ -91,14 +92,6 @@ class Negative:
 def cut(first: np.ndarray, second: np.ndarray, budget: int) -> tuple[np.ndarray, np.ndarray]:
     """Shorten pairs, first and second (N, 2), to `budget` tokens: at the outer ends, so that the texts still meet."""
     lengths = zip(np.diff(first)[:, 0].tolist(), np.diff(second)[:, 0].tolist(), strict=True)
-    kept = np.array([cut_lengths(*pair, budget) for pair in lengths])  # (N, 2)
+    kept = np.array([cut_longest(pair, budget) for pair in lengths])  # (N, 2)
     first_start, second_end = first[:, 1] - kept[:, 0], second[:, 0] + kept[:, 1]
     return np.stack([first_start, first[:, 1]], axis=1), np.stack([second[:, 0], second_end], axis=1)
-
-
-def cut_lengths(first: int, second: int, budget: int) -> tuple[int, int]:
-    """Return how many tokens of two texts fit, the longer being cut."""
-    if first + second <= budget:
-        return first, second
-    short = min(first, second, budget // 2)
-    return (short, budget - short) if first <= second else (budget - short, short)

@@ -144,7 +144,7 @@ class TokenStore(Sequence[list[list[int]]]):
         """Return the store in `folder`, which must have been made with `tokenizer` (None: take the store's own).
 
         InputError names a file that is missing, of the wrong size or no part of a store, and another vocabulary.
-        What the files hold is not read: `verify` does that.
+        What the files hold is not read: `Header.verify` does that.
         """
         folder = expanded(folder)
         header = read_header(folder)
@@ -158,10 +158,6 @@ class TokenStore(Sequence[list[list[int]]]):
         if vocabulary_hash(tokenizer) != header.vocabulary:
             raise InputError(f"{folder}: made with another vocabulary; take its own tokenizer, or build the store anew")
         return cls(folder, header, tokenizer)
-
-    def verify(self) -> None:
-        """Read everything once; InputError names a file whose checksum is wrong."""
-        self.header.verify(self.folder)
 
     def __len__(self) -> int:
         return len(self.numbers)

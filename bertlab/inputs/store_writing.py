@@ -64,16 +64,14 @@ def write_store(
     with _workplace(folder) as work, closing(_Writer(work, tokenizer)) as writer:
         writer.skip(documents)
         left = chunks(documents, writer.done, writer.header.text_checksum)
-        with closing(encoded(left, tokenizer, processes)) as parts, _bar(writer.header.tokens, progress) as bar:
+        how = {"unit": " tokens", "unit_scale": True, "disable": not progress, "leave": False, "delay": 0.5}
+        bar = tqdm(initial=writer.header.tokens, **how)
+        with closing(encoded(left, tokenizer, processes)) as parts, bar:
             for chunk, part in parts:
                 writer.add(chunk, part)
                 bar.update(len(part.tokens))
         writer.finish(tokenizer)
     return TokenStore.open(folder, tokenizer)
-
-
-def _bar(done: int, progress: bool) -> tqdm:
-    return tqdm(initial=done, unit=" tokens", unit_scale=True, disable=not progress, leave=False, delay=0.5)
 
 
 @contextmanager

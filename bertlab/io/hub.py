@@ -58,13 +58,10 @@ def download(name: str, weights: bool) -> Path:
     assert named is not None, "a name that is_id allows"
     repository, revision = named.groups()
     folder = _fetch(repository, revision, SMALL_FILES + (SAFETENSORS if weights else []))
-    if weights and not _holds(folder, SAFETENSORS):
+    found = (file for pattern in SAFETENSORS for place in ("", INNER) for file in folder.glob(place + pattern))
+    if weights and not any(found):
         folder = _fetch(repository, revision, SMALL_FILES + PICKLES)
     return folder
-
-
-def _holds(folder: Path, patterns: list[str]) -> bool:
-    return any(True for pattern in patterns for place in ("", INNER) for _ in folder.glob(place + pattern))
 
 
 def _fetch(repository: str, revision: str | None, files: list[str]) -> Path:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from bertlab.errors import InputError
+from bertlab.errors import InputError, brief
 from bertlab.io.files import file_below, present, read_text
 from bertlab.io.json_files import parse_json
 
@@ -65,14 +65,14 @@ def _bundled(name: str) -> Path | None:
     names = [path.name for path in snapshots(model).values()]
     if len(rest) == 1 and rest[0] in names:
         return model / rest[0]
-    raise InputError(f"{_quoted(name)}: {first} has no such snapshot; it has: {', '.join(names) or 'none'}")
+    raise InputError(f"{brief(name)}: {first} has no such snapshot; it has: {', '.join(names) or 'none'}")
 
 
 def _from_hub(name: str, weights: bool) -> Path:
     from bertlab.io import hub
 
     if not hub.is_id(name):
-        raise InputError(f"{_quoted(name)} is no folder, bundled model or hub id (org/name); {_known()}")
+        raise InputError(f"{brief(name)} is no folder, bundled model or hub id (org/name); {_known()}")
     try:
         return _transformer_in(hub.download(name, weights))
     except InputError as error:
@@ -95,8 +95,3 @@ def _transformer_in(folder: Path) -> Path:
 
 def _known() -> str:
     return f"bundled: {', '.join(bundled_models()) or 'none'}"
-
-
-def _quoted(name: str) -> str:
-    """The name on one line and of bearable length, whatever was typed."""
-    return repr(name if len(name) <= 80 else name[:77] + "...")

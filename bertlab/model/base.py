@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
@@ -18,9 +18,7 @@ from bertlab.io.files import expanded
 from bertlab.io.locate import is_adapter, locate
 from bertlab.model.parameter_names import PARTS, published_names
 from bertlab.model.weights import WEIGHTS, Weights, check_layers, load_weights, published_tensors, write_weights
-
-if TYPE_CHECKING:
-    from bertlab.tokenizer import Tokenizer
+from bertlab.tokenizer import Tokenizer
 
 OTHER_MODEL = "Choose a model that reads both sides, such as english"
 DRAWS = ("normal_", "uniform_", "kaiming_uniform_")  # functions that fill a new model with random numbers
@@ -129,7 +127,7 @@ class PretrainedModel(nn.Module):
         return model, load_weights(model, stored)
 
     def save_pretrained(
-        self, folder: str | Path, tokenizer: "Tokenizer | None" = None, dtype: torch.dtype | None = None
+        self, folder: str | Path, tokenizer: Tokenizer | None = None, dtype: torch.dtype | None = None
     ) -> None:
         """Write config.json, model.safetensors and, if given, the tokenizer's files into `folder`; of an adapted model
         the files of its adapter instead of model.safetensors.
@@ -230,8 +228,9 @@ def check_inputs(
     for name, tensor in {"input_ids": input_ids, "token_type_ids": token_type_ids}.items():
         if tensor is not None and tensor.dtype not in (torch.int64, torch.int32):
             raise InputError(f"{name} must be whole numbers, int64 or int32, not {tensor.dtype}")
-    if attention_mask is not None and attention_mask.dtype != torch.bool and not _is_switch(attention_mask):
-        raise InputError("attention_mask must be 1 at tokens and 0 at padding; it holds other numbers")
+    if attention_mask is not None and attention_mask.dtype != torch.bool and may_be_read(attention_mask):
+        if not ((attention_mask == 0) | (attention_mask == 1)).all():
+            raise InputError("attention_mask must be 1 at tokens and 0 at padding; it holds other numbers")
     wanted = (config.num_hidden_layers, config.num_attention_heads)
     check_tensors(head_mask=head_mask)
     if head_mask is not None and head_mask.shape != wanted:
@@ -257,11 +256,6 @@ def check_alike(input_ids: Tensor, **named: Tensor | None) -> None:
     for name, tensor in named.items():
         if tensor is not None and tensor.shape != input_ids.shape:
             raise InputError(f"{name} is {tuple(tensor.shape)}, input_ids {tuple(input_ids.shape)}")
-
-
-def _is_switch(mask: Tensor) -> bool:
-    """Return whether all values are 0 or 1; True where they may not be looked at."""
-    return not may_be_read(mask) or bool(((mask == 0) | (mask == 1)).all())
 
 
 def check_labels(name: str, labels: Tensor, shape: torch.Size, classes: int, reason: str) -> None:

@@ -252,16 +252,11 @@ def sequence_loss(config: BertConfig, logits: Tensor, labels: Tensor) -> Tensor:
         labels = labels.view(-1, 1)  # (B,) or (B, 1) -> (B, 1)
     if labels.shape != logits.shape:
         raise InputError(f"labels for {problem} must be {tuple(logits.shape)}, not {tuple(labels.shape)}")
-    if problem == "multi_label_classification" and not _are_shares(labels):
+    if problem == "multi_label_classification" and may_be_read(labels) and not ((labels >= 0) & (labels <= 1)).all():
         raise InputError("labels for multi_label_classification must be 0 or 1 for each label; they hold other numbers")
     loss = F.mse_loss if problem == "regression" else F.binary_cross_entropy_with_logits
     logits = precise(logits)  # bfloat16 takes 1987 for 1984
     return loss(logits, labels.to(logits.dtype))
-
-
-def _are_shares(labels: Tensor) -> bool:
-    """Return whether all labels lie in 0..1; True where they may not be looked at."""
-    return not may_be_read(labels) or bool(((labels >= 0) & (labels <= 1)).all())
 
 
 def guessed_problem(num_labels: int, labels: Tensor) -> str:

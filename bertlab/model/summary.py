@@ -65,7 +65,8 @@ def model_facts(name: str | Path) -> ModelFacts:
     folder = locate(name)
     config = BertConfig.from_file(folder / "config.json")
     kind = model_class(folder)
-    small = from_hub(name) and (weights_file(folder) is None or is_adapter(folder))
+    from_hub = hub.is_id(str(name)) and not Path(name).is_dir()
+    small = from_hub and (weights_file(folder) is None or is_adapter(folder))
     stored = None if small else open_weights(folder)
     if stored is not None:
         check_layers(config, stored)
@@ -83,11 +84,6 @@ def model_facts(name: str | Path) -> ModelFacts:
         memory={precision: total * size for precision, size in BYTES.items()},
         tokenizer=tokenizer_facts(folder),
     )
-
-
-def from_hub(name: str | Path) -> bool:
-    """Return whether a name is that of a model of the hub, and of no folder here."""
-    return hub.is_id(str(name)) and not Path(name).is_dir()
 
 
 def model_class(folder: Path) -> type[PretrainedModel]:

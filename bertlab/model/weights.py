@@ -9,7 +9,7 @@ import os
 import re
 import warnings
 import zipfile
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from errno import EINVAL
 from itertools import chain
 from pathlib import Path
@@ -128,10 +128,6 @@ class Weights(Mapping[str, Tensor]):
 
     def __len__(self) -> int:
         return len(self.files)
-
-    def bytes_of(self, names: Iterable[str]) -> int:
-        """Return the bytes that these tensors take, of those that are stored."""
-        return sum(self.tensors[name].nbytes for name in names if name in self.tensors)
 
     def _add(self, path: Path, name: str, tensor: Tensor) -> None:
         modern = modern_name(name)
@@ -291,13 +287,15 @@ def check_shapes(model: nn.Module, stored: Weights) -> None:
         names = published_names(name)
         for theirs, rows in zip(names, parameter.chunk(len(names)) if names else (), strict=True):
             if theirs in stored:
-                _check_shape(theirs, tuple(rows.shape), stored)
+                if (found := tuple(stored[theirs].shape)) != (asked := tuple(rows.shape)):
+                    path = stored.files[theirs][0]
+                    raise InputError(f"{path}: tensor {theirs} is {found}, config.json asks for {asked}")
             elif theirs.startswith(ENCODER):
                 raise InputError(f"{stored.path}: tensor {theirs} is missing")
     _check_tied(model, stored)
     _check_foreign(stored)
     wanted = chain.from_iterable(published_names(name) for name, _ in model.named_parameters())
-    if stored.bytes_of(wanted) > stored.size:
+    if sum(stored.tensors[name].nbytes for name in wanted if name in stored.tensors) > stored.size:
         raise InputError(f"{stored.path}: tensors share their numbers; save each of them in full")
 
 
@@ -317,11 +315,6 @@ def _check_foreign(stored: Weights) -> None:
         if name.startswith(ENCODER) and not is_published(name):
             path, theirs = stored.files[name]
             raise InputError(f"{path}: tensor {brief(theirs)} is no part of a BERT, and its encoder would lack it")
-
-
-def _check_shape(name: str, wanted: tuple[int, ...], stored: Weights) -> None:
-    if (found := tuple(stored[name].shape)) != wanted:
-        raise InputError(f"{stored.files[name][0]}: tensor {name} is {found}, config.json asks for {wanted}")
 
 
 @torch.no_grad()

@@ -11,7 +11,7 @@ from importlib import import_module
 from itertools import islice
 from math import log
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import torch
 
@@ -44,14 +44,7 @@ class Prediction:
         return asdict(self)  # type: ignore[call-overload]  # subclasses are dataclasses
 
 
-class AnyExample(Protocol):
-    """An example of any family: it has an id."""
-
-    @property
-    def id(self) -> str: ...
-
-
-Example = TypeVar("Example", bound=AnyExample)
+Example = TypeVar("Example")
 Predicted = TypeVar("Predicted", bound=Prediction)
 Row = TypeVar("Row", bound=Feature)
 
@@ -69,18 +62,9 @@ class Compared:
     probability: float | None = None
 
 
-def made_by(module: str, name: str) -> Callable[[int, int, str], Iterator]:
-    """Return a function that makes examples, by its name in a module that is imported only when it is called."""
-
-    def make(seed: int, count: int, split: str = "train") -> Iterator:
-        return getattr(import_module(module), name)(seed, count, split)
-
-    return make
-
-
-def storyworld(name: str) -> Callable[[int, int, str], Iterator]:
-    """Return the function of that name that makes examples of the storyworld."""
-    return made_by("bertlab.corpora.storyworld", name)
+def lazily(module: str, name: str) -> Callable[..., Iterator]:
+    """Return the function of that name in a module of bertlab.corpora, which is imported only when it is called."""
+    return lambda *given: getattr(import_module(f"bertlab.corpora.{module}"), name)(*given)
 
 
 @dataclass(frozen=True)
@@ -186,7 +170,7 @@ class Task(ABC, Generic[Example, Predicted]):
         from bertlab.corpora.labelled.hub_datasets import HUB, HubSet
 
         if name not in HUB:
-            return HubSet(name, cls.read_rows, columns, problem)
+            return HubSet(name, columns=columns, problem=problem)
         if HUB[name].task not in cls.names:
             fitting = ", ".join(other for other in HUB if HUB[other].task in cls.names)
             raise InputError(f"--dataset {name}: is for another task; for this one there are {fitting or 'none'}")

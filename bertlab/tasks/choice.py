@@ -1,8 +1,8 @@
 """Which of several continuations is the right one (Devlin et al. 2019, section 4.4)."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bertlab.config import BertConfig
 from bertlab.corpora.examples import ChoiceExample
@@ -10,12 +10,8 @@ from bertlab.errors import InputError
 from bertlab.inputs.features import Feature, choice_features
 from bertlab.model import BertForMultipleChoice, ClassifierOutput
 from bertlab.model.base import PretrainedModel
-from bertlab.tasks.base import Compared, Given, Prediction, Task, TaskName, ranked, storyworld, surprisal
+from bertlab.tasks.base import Compared, Given, Prediction, Task, TaskName, lazily, ranked, surprisal
 from bertlab.tasks.measures import score_choices
-
-if TYPE_CHECKING:
-    from bertlab.corpora.labelled.records import Record
-    from bertlab.corpora.labelled.tabular import ReadOptions
 
 
 @dataclass(frozen=True)
@@ -29,17 +25,12 @@ class ChoicePrediction(Prediction):
 class ChoiceTask(Task[ChoiceExample, ChoicePrediction]):
     """All examples have the same number of choices."""
 
-    names = {"choice": TaskName("which of several continuations is right", storyworld("choices"))}
+    names = {"choice": TaskName("which of several continuations is right", lazily("storyworld", "choices"))}
     head = BertForMultipleChoice
     best = "accuracy"
     options = frozenset({"pooling", "layer_mix", "label_smoothing"})
     given = (("text", "choices"),)
-
-    @staticmethod
-    def read_rows(records: "Iterator[Record]", source: str, options: "ReadOptions") -> Iterator[ChoiceExample]:
-        from bertlab.corpora.labelled.tabular import choice_examples
-
-        return choice_examples(records, source, options)
+    read_rows = staticmethod(lazily("labelled.tabular", "choice_examples"))
 
     def head_fields(self, examples: Sequence[ChoiceExample]) -> dict[str, Any]:
         return {}

@@ -1,9 +1,9 @@
 """Which texts mean the same, by one vector for each text (Reimers and Gurevych 2019)."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -14,14 +14,10 @@ from bertlab.errors import InputError
 from bertlab.inputs.features import Feature, Target
 from bertlab.model.base import PretrainedModel
 from bertlab.model.sentences import BertForSentenceEmbedding, SentenceOutput
-from bertlab.tasks.base import Compared, Given, Prediction, Task, TaskName, made_by
+from bertlab.tasks.base import Compared, Given, Prediction, Task, TaskName, lazily
 from bertlab.tasks.measures import score_ranks
 
-if TYPE_CHECKING:
-    from bertlab.corpora.labelled.records import Record
-    from bertlab.corpora.labelled.tabular import ReadOptions
-
-DOCSTRINGS = made_by("bertlab.corpora.docstring_pairs", "docstring_pairs")
+DOCSTRINGS = lazily("docstring_pairs", "docstring_pairs")
 COUNTED = 20_000  # examples that the baseline counts words in
 SAME = ("1", "1.0", "true", "yes", "same", "equivalent", "duplicate", "paraphrase", "entailment")
 OTHER = ("0", "0.0", "false", "no", "different", "neutral", "contradiction")  # and what begins with "not"
@@ -50,13 +46,7 @@ class EmbeddingTask(Task[TextExample, PairPrediction]):
     whole_batches = True
     apart = True
     given = (("text", "pair"),)
-
-    @staticmethod
-    def read_rows(records: "Iterator[Record]", source: str, options: "ReadOptions") -> Iterator[TextExample]:
-        """Yield the pairs; the column of labels may be missing."""
-        from bertlab.corpora.labelled.tabular import maybe_labelled
-
-        return maybe_labelled(records, source, options)
+    read_rows = staticmethod(lazily("labelled.tabular", "maybe_labelled"))
 
     def head_fields(self, examples: Sequence[TextExample]) -> dict[str, Any]:
         if not any(is_same(example) for example in examples):

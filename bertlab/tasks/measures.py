@@ -161,7 +161,18 @@ def score_entities(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[s
     and BILOU are read as what they mean, and plain labels as as_names does. A figure of no entity at all is 0.
     """
     _check_words(gold, predicted)
-    return _score_entities(*_named(gold, predicted))
+    named = _named(gold, predicted)
+    spans = [[set(entity_spans(labels)) for labels in sentences] for sentences in named]
+    kinds = sorted({kind for sentence in spans[0] for kind, *_ in sentence})  # the same ones whatever is predicted
+    hits, right, found = _span_counts(*spans)
+    scores = {"precision": hits.sum() / max(1, found.sum()), "recall": hits.sum() / max(1, right.sum())}
+    scores |= bounded("f1", float(f1_of_counts(hits, right, found)), f1_of_counts, hits, right, found)
+    pairs = [pair for sentences in zip(*named, strict=True) for pair in zip(*sentences, strict=True)]
+    scores["token_accuracy"] = sum(label == other for label, other in pairs) / len(pairs)
+    for kind in kinds:
+        of_kind = ([{span for span in sentence if span[0] == kind} for sentence in side] for side in spans)
+        scores[f"f1:{kind}"] = f1_of_counts(*_span_counts(*of_kind))
+    return {name: float(value) for name, value in scores.items()}
 
 
 def _named(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> tuple[list[list[str]], ...]:
@@ -191,20 +202,6 @@ def score_tags(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]
 def share_of_words(right: np.ndarray, words: np.ndarray, axis: int = -1) -> np.ndarray:
     """Return the share of words with the right label, from the counts of each sentence."""
     return right.sum(axis) / words.sum(axis)
-
-
-def _score_entities(gold: list[list[str]], predicted: list[list[str]]) -> dict[str, float]:
-    spans = [[set(entity_spans(labels)) for labels in sentences] for sentences in (gold, predicted)]
-    kinds = sorted({kind for sentence in spans[0] for kind, *_ in sentence})  # the same ones whatever is predicted
-    hits, right, found = _span_counts(*spans)
-    scores = {"precision": hits.sum() / max(1, found.sum()), "recall": hits.sum() / max(1, right.sum())}
-    scores |= bounded("f1", float(f1_of_counts(hits, right, found)), f1_of_counts, hits, right, found)
-    pairs = [pair for sentences in zip(gold, predicted, strict=True) for pair in zip(*sentences, strict=True)]
-    scores["token_accuracy"] = sum(label == other for label, other in pairs) / len(pairs)
-    for kind in kinds:
-        of_kind = ([{span for span in sentence if span[0] == kind} for sentence in side] for side in spans)
-        scores[f"f1:{kind}"] = f1_of_counts(*_span_counts(*of_kind))
-    return {name: float(value) for name, value in scores.items()}
 
 
 def _span_counts(gold: Sequence[set], predicted: Sequence[set]) -> np.ndarray:

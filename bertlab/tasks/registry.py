@@ -77,7 +77,7 @@ def open_task(model: str | Path, device: str = "cpu") -> tuple[PretrainedModel, 
 
 def task_of(family: type[Task], folder: Path, config: BertConfig, tokenizer: Tokenizer) -> Task:
     """Return the task of a model that is open, with the lengths of the run in its folder."""
-    recipe = _recorded(folder)
+    recipe = read_json(folder / RECIPE) if present(folder / RECIPE) else {}
     max_length = min(_whole(recipe, "max_length", MAX_LENGTH, folder), config.max_position_embeddings)
     task = family(tokenizer, max_length, _whole(recipe, "stride", 0, folder))
     task.learned = TASKS.get(str(recipe.get("task")))
@@ -90,11 +90,6 @@ def family_of(model: str | Path) -> type[Task] | None:
     """Return the family of a checkpoint's head, by its config.json; None where no family has such a head."""
     kinds = classes_of(locate(model))
     return next((family for family in FAMILIES if family.head.__name__ in kinds), None)
-
-
-def _recorded(folder: Path) -> dict[str, Any]:
-    """Return the fields of a run folder's recipe.json; none where there is no such file."""
-    return read_json(folder / RECIPE) if present(folder / RECIPE) else {}
 
 
 def _whole(recipe: Mapping[str, Any], name: str, default: int, folder: Path) -> int:

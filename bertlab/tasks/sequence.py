@@ -3,9 +3,9 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -16,12 +16,8 @@ from bertlab.errors import InputError, printable
 from bertlab.inputs.features import Feature, text_features
 from bertlab.model import BertForSequenceClassification
 from bertlab.model.base import PretrainedModel
-from bertlab.tasks.base import Compared, Given, Prediction, Task, TaskName, ranked, storyworld, surprisal
+from bertlab.tasks.base import Compared, Given, Prediction, Task, TaskName, lazily, ranked, surprisal
 from bertlab.tasks.measures import score_classes, score_label_sets, score_numbers
-
-if TYPE_CHECKING:
-    from bertlab.corpora.labelled.records import Record
-    from bertlab.corpora.labelled.tabular import ReadOptions
 
 MOST_CLASSES = 1000  # more different labels than this are no classes
 FEW_NUMBERS = 10  # decimals that may be classes, as half stars are
@@ -54,20 +50,17 @@ class SequenceTask(Task[TextExample, TextPrediction]):
     names = {
         "sentence": TaskName("a class, a number or several classes for each text"),
         "pair": TaskName("the same for each pair of texts", pairs=True),
-        "sentiment": TaskName("what a text thinks of its subject", storyworld("sentiment")),
-        "entailment": TaskName("whether the second text follows from the first", storyworld("entailment"), pairs=True),
-        "matching": TaskName("whether two texts mean the same", storyworld("matching"), pairs=True),
+        "sentiment": TaskName("what a text thinks of its subject", lazily("storyworld", "sentiment")),
+        "entailment": TaskName(
+            "whether the second text follows from the first", lazily("storyworld", "entailment"), True
+        ),
+        "matching": TaskName("whether two texts mean the same", lazily("storyworld", "matching"), pairs=True),
     }
     head = BertForSequenceClassification
     best = "accuracy"
     options = frozenset({"problem", "pooling", "layer_mix", "label_smoothing", "class_weights"})
     given = (("text",), ("text", "pair"))
-
-    @staticmethod
-    def read_rows(records: "Iterator[Record]", source: str, options: "ReadOptions") -> Iterator[TextExample]:
-        from bertlab.corpora.labelled.tabular import text_examples
-
-        return text_examples(records, source, options)
+    read_rows = staticmethod(lazily("labelled.tabular", "text_examples"))
 
     def head_fields(self, examples: Sequence[TextExample]) -> dict[str, Any]:
         labels = [known_label(example.id, example.label) for example in examples]
@@ -131,7 +124,8 @@ class SequenceTask(Task[TextExample, TextPrediction]):
 
         labels = [known_label(example.id, example.label) for example in known]
         numbers = isinstance(labels[0], float)
-        usual: Label = _mean(labels) if numbers else Counter(labels).most_common(1)[0][0]
+        mean = math.fsum(label for label in labels if isinstance(label, float)) / len(labels)
+        usual: Label = mean if numbers else Counter(labels).most_common(1)[0][0]
         found = {"always the mean" if numbers else "always the most frequent": [usual] * len(examples)}
         guesses = {f"TF-IDF, {'ridge' if numbers else 'logistic'} regression": predicted_by_tfidf}
         if known[0].pair is not None:
@@ -147,10 +141,12 @@ class SequenceTask(Task[TextExample, TextPrediction]):
         }
 
     def compare(self, examples: Sequence[TextExample], predictions: Sequence[TextPrediction]) -> list[Compared]:
-        return [
-            Compared(e.id, shown(e), in_words(e.label), in_words(p.label), _error(e.label, p), _sureness(p))
-            for e, p in zip(examples, predictions, strict=True)
-        ]
+        compared = []
+        for e, p in zip(examples, predictions, strict=True):
+            text = e.text if e.pair is None else f"{e.text} | {e.pair}"
+            sure = p.probabilities[p.label] if isinstance(p.label, str) else None
+            compared.append(Compared(e.id, text, in_words(e.label), in_words(p.label), _error(e.label, p), sure))
+        return compared
 
     def confusions(
         self, examples: Sequence[TextExample], predictions: Sequence[TextPrediction]
@@ -170,10 +166,6 @@ def are_measurements(names: Sequence[str], examples: int) -> bool:
     return not all(number.is_integer() for number in numbers) and len(names) > min(FEW_NUMBERS, examples / 2)
 
 
-def _mean(labels: Sequence[Label]) -> float:
-    return math.fsum(label for label in labels if isinstance(label, float)) / len(labels)
-
-
 def text_prediction(config: BertConfig, logits: Tensor) -> TextPrediction:
     """Return the prediction for one text from its logits (N,)."""
     return text_predictions(config, logits[None])[0]
@@ -188,16 +180,12 @@ def text_predictions(config: BertConfig, logits: Tensor) -> list[TextPrediction]
         return [TextPrediction(number, {}) for number in logits[:, 0].tolist()]
     several = problem == "multi_label_classification"
     shares = logits.sigmoid() if several else logits.softmax(-1)  # (B, N)
-    rows = [dict(zip(names, row, strict=True)) for row in shares.tolist()]
-    return [TextPrediction(_above_half(row) if several else _likeliest(row), row) for row in rows]
-
-
-def _likeliest(probabilities: dict[str, float]) -> str:
-    return max(probabilities, key=lambda name: probabilities[name])
-
-
-def _above_half(probabilities: dict[str, float]) -> tuple[str, ...]:
-    return tuple(name for name, p in probabilities.items() if p > 0.5)
+    found = []
+    for row in shares.tolist():
+        above_half = tuple(name for name, share in zip(names, row, strict=True) if share > 0.5)
+        label: Label = above_half if several else names[row.index(max(row))]
+        found.append(TextPrediction(label, dict(zip(names, row, strict=True))))
+    return found
 
 
 def problem_of(config: BertConfig) -> Problem:
@@ -253,18 +241,10 @@ def sorted_labels(names: set[str]) -> list[str]:
         return sorted(ordered, key=lambda name: (NEGATION.sub("", name), not NEGATION.match(name)))
 
 
-def shown(example: TextExample) -> str:
-    return example.text if example.pair is None else f"{example.text} | {example.pair}"
-
-
 def in_words(label: Label | None) -> str:
     if isinstance(label, tuple):
         return ", ".join(label) or "none"
     return f"{label:.3f}" if isinstance(label, float) else str(label)
-
-
-def _sureness(prediction: TextPrediction) -> float | None:
-    return prediction.probabilities[prediction.label] if isinstance(prediction.label, str) else None
 
 
 def _error(label: Label | None, prediction: TextPrediction) -> float:

@@ -14,13 +14,12 @@ from bertlab.errors import InputError
 from bertlab.inputs.spans import MAX_ANSWER_TOKENS, MAX_LENGTH, MAX_QUERY, SpanFeature, span_features, usual_stride
 from bertlab.model import BertForQuestionAnswering
 from bertlab.model.base import PretrainedModel
-from bertlab.tasks.base import Compared, Given, Task, TaskName, ranked, storyworld
+from bertlab.tasks.base import Compared, Given, Task, TaskName, lazily, ranked
 from bertlab.tasks.measures import answer_score, score_answers
 from bertlab.tasks.span_decoding import ALWAYS_ANSWER, N_BEST, AnswerPrediction, Window, decide, read_windows
 from bertlab.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from bertlab.corpora.labelled.records import Record
     from bertlab.corpora.labelled.tabular import ReadOptions
 
 NO_ANSWER = "no answer"
@@ -35,13 +34,14 @@ class SpanTask(Task[QAExample, AnswerPrediction]):
     Answers start and end at the borders of words; of tokens instead with `whole_words=False`, as published.
     """
 
-    names = {"qa": TaskName("questions whose answer is a span of a passage", storyworld("questions"))}
+    names = {"qa": TaskName("questions whose answer is a span of a passage", lazily("storyworld", "questions"))}
     head = BertForQuestionAnswering
     best = "f1"
     target = "start_positions"
     options = frozenset({"stride"})
     usual_length = MAX_LENGTH
     given = (("question", "passage"),)
+    read_rows = staticmethod(lazily("labelled.hub_datasets", "question_rows"))
 
     def __init__(
         self,
@@ -63,12 +63,6 @@ class SpanTask(Task[QAExample, AnswerPrediction]):
     @property
     def cut_at(self) -> int:
         return MAX_QUERY  # of the question; a passage is read in windows
-
-    @staticmethod
-    def read_rows(records: "Iterator[Record]", source: str, options: "ReadOptions") -> Iterator[QAExample]:
-        from bertlab.corpora.labelled.hub_datasets import question_rows
-
-        return question_rows(records, source, options)
 
     @classmethod
     def read_file(cls, path: Path, options: "ReadOptions") -> Iterator[QAExample]:
@@ -179,8 +173,11 @@ def _best_threshold(examples: Sequence[QAExample], predictions: Sequence[AnswerP
     """Return the best of all thresholds and its F1, as SQuAD's evaluation script does: answer no question, the surest
     one, the surest two, ... or all. The threshold lies halfway between two differences, where rounding cannot reach it.
     """
-    pairs = zip(examples, predictions, strict=True)
-    gains = torch.tensor([_gain(*pair) for pair in pairs], dtype=torch.float64)  # (N,)
+    gained = [  # by answering with the best span instead of not at all
+        -1.0 if example.is_impossible else answer_score(right_answers(example), found.candidates[0].text)[1]
+        for example, found in zip(examples, predictions, strict=True)
+    ]
+    gains = torch.tensor(gained, dtype=torch.float64)  # (N,)
     differences = torch.tensor([found.no_answer_score for found in predictions], dtype=torch.float64)
     differences, order = differences.sort()
     edges = torch.cat([differences[:1] - 2, differences, differences[-1:] + 2])  # (N+2,)
@@ -189,11 +186,6 @@ def _best_threshold(examples: Sequence[QAExample], predictions: Sequence[AnswerP
     totals[edges[1:] == edges[:-1]] = -torch.inf  # no threshold separates equal differences
     best = int(totals.argmax())
     return float(edges[best] + edges[best + 1]) / 2, float(totals[best]) / len(examples)
-
-
-def _gain(example: QAExample, found: AnswerPrediction) -> float:
-    """Return the F1 that answering with the best span gains over not answering."""
-    return -1.0 if example.is_impossible else answer_score(right_answers(example), found.candidates[0].text)[1]
 
 
 def right_answers(example: QAExample) -> tuple[str, ...]:

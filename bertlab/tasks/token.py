@@ -28,13 +28,12 @@ from bertlab.io.files import rereadable
 from bertlab.model import BertForTokenClassification
 from bertlab.model.base import PretrainedModel
 from bertlab.model.crf import forbidden_steps
-from bertlab.tasks.base import Compared, Given, Prediction, Task, TaskName, some, storyworld
+from bertlab.tasks.base import Compared, Given, Prediction, Task, TaskName, lazily, some
 from bertlab.tasks.measures import score_entities, score_tags
 from bertlab.tasks.sequence import MOST_CLASSES, check_label
 from bertlab.tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from bertlab.corpora.labelled.records import Record
     from bertlab.corpora.labelled.tabular import ReadOptions
 
 LabelledRow = tuple[list[str], list[float]]  # the label of each word, and its probability
@@ -79,18 +78,13 @@ class TokenTask(Task[TokenExample, TokenPrediction]):
 
     names = {
         "token": TaskName("a label for each word"),
-        "entities": TaskName("names and what they name", storyworld("entities")),
+        "entities": TaskName("names and what they name", lazily("storyworld", "entities")),
     }
     head = BertForTokenClassification
     best = "f1"
     options = frozenset({"layer_mix", "token_decoder", "label_smoothing", "class_weights"})
     line_formats = {".conll": TokenPrediction.as_conll}
-
-    @staticmethod
-    def read_rows(records: "Iterator[Record]", source: str, options: "ReadOptions") -> Iterator[TokenExample]:
-        from bertlab.corpora.labelled.hub_datasets import word_rows
-
-        return word_rows(records, source, options)
+    read_rows = staticmethod(lazily("labelled.hub_datasets", "word_rows"))
 
     @classmethod
     def read_file(cls, path: Path, options: "ReadOptions") -> Iterator[TokenExample]:
@@ -181,7 +175,9 @@ class TokenTask(Task[TokenExample, TokenPrediction]):
         spans = words_of(text, self.tokenizer)
         prediction = next(self.predict(model, [TokenExample("", tuple(text[a:b] for a, b in spans))]))
         labels = in_usual_spelling(model.config).label2id
-        found = prediction.entities if OUTSIDE in labels or are_entities(labels) else each_word(prediction)
+        words = zip(prediction.labels, prediction.words, strict=True)
+        each_word = [Entity(label, number, number, word) for number, (label, word) in enumerate(words)]
+        found = prediction.entities if OUTSIDE in labels or are_entities(labels) else each_word
         found_at = [(printable(one.kind), spans[one.first][0], spans[one.last][1]) for one in found]
         return [{"kind": kind, "text": text[a:b], "start": a, "end": b} for kind, a, b in found_at]
 
@@ -231,12 +227,6 @@ def plain_names(seen: set[str]) -> list[str]:
     if len(seen) > MOST_CLASSES:
         raise InputError(f"{len(seen):,} different labels of words are no classes; see --label-column")
     return sorted(seen, key=lambda label: (label != OUTSIDE, label))
-
-
-def each_word(prediction: TokenPrediction) -> list[Entity]:
-    """Return each word with its label."""
-    pairs = zip(prediction.labels, prediction.words, strict=True)
-    return [Entity(label, number, number, word) for number, (label, word) in enumerate(pairs)]
 
 
 def in_usual_spelling(config: BertConfig) -> BertConfig:

@@ -1,6 +1,5 @@
 """Fine-tune: a pretrained encoder and one new layer learn a task together (Devlin et al. 2019, section 4)."""
 
-import hashlib
 import random
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -82,7 +81,8 @@ def finetune(
     run = Run(settings)
     task, model, features = prepare(recipe, examples, dev, model)
     with run.opened(recipe, out, products(recipe, model, features), whole_batches=task.whole_batches):
-        run.begin(fingerprint(features, dev), on_log, settings.on_evaluation)
+        learned = ((feature.rows, feature.targets) for feature in features)
+        run.begin(chain(learned, dev), on_log, settings.on_evaluation)
         dev_set = DevSet(task, model, dev, recipe.patience, run.log_evaluation)
         if run.state:
             dev_set.restore(run.state)
@@ -261,11 +261,3 @@ def by_length(features: Sequence[Feature], size: int, rng: random.Random) -> lis
         made += [pool[i : i + size] for i in range(0, len(pool), size)]
     rng.shuffle(made)
     return made
-
-
-def fingerprint(features: Sequence[Feature], dev: Sequence) -> str:
-    """Return a hash of what is learned from, and of what the best checkpoint is chosen by."""
-    digest = hashlib.sha256()
-    for item in chain(((feature.rows, feature.targets) for feature in features), dev):
-        digest.update(repr(item).encode())
-    return digest.hexdigest()[:16]

@@ -19,7 +19,7 @@ from bertlab.training.engine.optim import suited_rates
 from bertlab.training.engine.throughput import Row
 from bertlab.training.finetune import finetune
 from bertlab.training.finetune_recipe import FinetuneRecipe
-from bertlab.training.run_folder import MEASURES, check_recipe, locked
+from bertlab.training.run_folder import MEASURES, STATES, check_parts, check_recipe, locked
 from bertlab.training.run_settings import FinetuneSettings
 
 BATCH_SIZES, EPOCHS = (16, 32), (2.0, 3.0, 4.0)
@@ -55,7 +55,7 @@ def search(
     if not dev:
         raise InputError("a grid chooses by a dev set: give one with --dev")
     with locked(out):
-        check_grid(out, settings.resume)
+        check_parts(out, "grid", "grid", settings.resume)
         trials = {out / "grid" / label(trial): trial for trial in grid(recipe)}
         measured: dict[Path, float] = {}
         for folder, trial in trials.items():
@@ -73,15 +73,6 @@ def search(
         return trials[chosen]
 
 
-def check_grid(out: Path, resume: bool) -> None:
-    """Raise an InputError if the folder holds another run, or with `resume` no grid."""
-    begun = (out / "grid").exists()
-    if resume and not begun:
-        raise InputError(f"{out} holds no unfinished grid to resume")
-    if not resume and (begun or weights_file(out)):
-        raise InputError(f"{out} holds a run already: go on with --resume, or choose another --out")
-
-
 def label(trial: FinetuneRecipe) -> str:
     """Return the name of a setting's folder."""
     return f"rate-{trial.optim.learning_rate:g}-batch-{trial.batch_size}-epochs-{trial.epochs:g}"
@@ -91,7 +82,7 @@ def run_trial(
     folder: Path, trial: FinetuneRecipe, examples: Sequence, dev: Sequence, settings: FinetuneSettings, **options: Any
 ) -> bool:
     """Run one setting; return whether it came to its end, so that its figures on `dev` are in its folder."""
-    begun = bool(Checkpoints(folder / "resume"))
+    begun = bool(Checkpoints(folder / STATES))
     if not begun:  # what a kill may have left between the last step and the figures
         shutil.rmtree(folder, ignore_errors=True)
     result = finetune(trial, examples, dev, out=folder, settings=replace(settings, resume=begun), **options)

@@ -1,6 +1,5 @@
 """Pretrain, from text to checkpoint: tokenizer, pairs, masks, and both losses at once."""
 
-import hashlib
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -83,12 +82,15 @@ def pretrain(
     objective = objective or own_objective(recipe, tokenizer)
     with run.opened(recipe, out, products(recipe, settings), keep=settings.keep, minutes=settings.minutes):
         documents, tokenizer = tokenized(texts() if callable(texts) else texts, tokenizer, recipe)
-        run.begin(fingerprint(documents, tokenizer), on_log)
+        stored = [documents.header.checksums, len(documents)] if isinstance(documents, TokenStore) else None
+        run.begin([sorted(tokenizer.vocab.items()), *(stored or documents)], on_log)
         run.announce(documents, tokenizer)
         model: Any = objective.new_model(recipe, tokenizer, documents)
-        is_bert = isinstance(model, BertForPreTraining)
+        is_bert, on_gpu = isinstance(model, BertForPreTraining), run.devices.device.type == "cuda"
         if is_bert:
-            fit_to_hardware(model, settings)
+            model.bert.encoder.gradient_checkpointing = settings.gradient_checkpointing
+            if settings.compiled:
+                compile_layers(model.bert.encoder)
         made = batches(documents, tokenizer, recipe, run.first)
         if change := objective.batch:
             made = (change(batch, tokenizer) for batch in made)
@@ -105,19 +107,12 @@ def pretrain(
                     save=run.save_state,
                     save_every=settings.save_every,
                 ),
-                prepare=partial(with_positions, unpadded=settings.unpadded) if is_bert and run.on_gpu else None,
+                prepare=partial(with_positions, unpadded=settings.unpadded) if is_bert and on_gpu else None,
                 operations=partial(objective.operations, model),
             )
         result = Pretrained(model, tokenizer, rows, run.seconds, run.stopped)
         run.finish(model, tokenizer, settings.on_end and partial(settings.on_end, result))
     return result
-
-
-def fit_to_hardware(model: BertForPreTraining, settings: PretrainSettings) -> None:
-    """Have the encoder save memory or be compiled, as the settings ask."""
-    model.bert.encoder.gradient_checkpointing = settings.gradient_checkpointing
-    if settings.compiled:
-        compile_layers(model.bert.encoder)
 
 
 def products(recipe: PretrainRecipe, settings: PretrainSettings) -> Products:
@@ -146,15 +141,6 @@ def tokenized(texts: Texts | None, tokenizer: Tokenizer | None, recipe: Pretrain
         texts = [document.sentences for document in storyworld.documents(recipe.seed, recipe.documents)]
     tokenizer = tokenizer or learn_vocabulary(texts, recipe)
     return token_ids(texts, tokenizer), tokenizer
-
-
-def fingerprint(documents: Documents, tokenizer: Tokenizer) -> str:
-    """Return a hash of the text and of the vocabulary."""
-    digest = hashlib.sha256(repr(sorted(tokenizer.vocab.items())).encode())
-    stored = [documents.header.checksums, len(documents)] if isinstance(documents, TokenStore) else None
-    for item in stored or documents:
-        digest.update(repr(item).encode())
-    return digest.hexdigest()[:16]
 
 
 def learn_vocabulary(texts: Sequence[Sequence[str]], recipe: PretrainRecipe) -> Tokenizer:

@@ -9,6 +9,9 @@ from bertlab.inputs.masking import Masking
 from bertlab.inputs.pairs import SecondTask, least_tokens
 from bertlab.training.engine.optim import Optimization, has_read_little
 
+# Fields that a recipe and the config of its model have alike.
+SHAPE = ("num_hidden_layers", "hidden_size", "num_attention_heads", "hidden_dropout_prob", "initializer_range")
+
 
 @dataclass(frozen=True)
 class Distillation:
@@ -129,24 +132,18 @@ class PretrainRecipe:
         if config.type_vocab_size == 1 and self.second_task != "none":
             raise InputError(f"model={self.model}: reads one text in a row (type_vocab_size 1): --set second_task=none")
         longest = max(self.max_tokens, *(tokens for _, tokens in self.phases), config.max_position_embeddings)
-        same = ("num_hidden_layers", "hidden_size", "num_attention_heads", "hidden_dropout_prob", "initializer_range")
-        kept = {name: getattr(config, name) for name in (*same, *VARIANTS)}
+        kept = {name: getattr(config, name) for name in (*SHAPE, *VARIANTS)}
         return replace(self, max_position_embeddings=longest, **kept)
 
     def config(self, vocab_size: int) -> BertConfig:
         """Return the model's configuration, for the vocabulary size that the tokenizer really has."""
         return BertConfig(
             vocab_size=vocab_size,
-            hidden_size=self.hidden_size,
-            num_hidden_layers=self.num_hidden_layers,
-            num_attention_heads=self.num_attention_heads,
             intermediate_size=8 * self.hidden_size // 3 if self.gated_feed_forward else 4 * self.hidden_size,
             max_position_embeddings=self.max_position_embeddings,
-            hidden_dropout_prob=self.hidden_dropout_prob,
             attention_probs_dropout_prob=self.hidden_dropout_prob,
-            initializer_range=self.initializer_range,
             is_decoder=self.objective == "left-to-right",
-            **{name: getattr(self, name) for name in VARIANTS},
+            **{name: getattr(self, name) for name in (*SHAPE, *VARIANTS)},
         )
 
 

@@ -4,9 +4,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+import torch
 from torch import nn
 
 from bertlab.model.base import PretrainedModel
@@ -81,10 +83,6 @@ class Run:
         return self.state["step"] if self.state else 0
 
     @property
-    def on_gpu(self) -> bool:
-        return self.devices.device.type == "cuda"
-
-    @property
     def stopped(self) -> bool:
         """Whether a signal or Ctrl-C ended the run, which can be resumed."""
         return bool(self.folder and self.folder.stopped)
@@ -94,14 +92,17 @@ class Run:
         """The seconds since the run was made, and those of the tries before."""
         return time.perf_counter() - self._began + (self.state["seconds"] if self.state else 0.0)
 
-    def begin(self, data: str, on_log: Log | None, on_evaluation: Log | None = None) -> None:
-        """Write where and on which data (a fingerprint) the run takes place, and open its logs.
+    def begin(self, data: Iterable[Any], on_log: Log | None, on_evaluation: Log | None = None) -> None:
+        """Write where and on which data (a hash of them) the run takes place, and open its logs.
 
         InputError: the data are not those that a resumed run began with.
         """
         self.log, self.log_evaluation = call_each(on_log), call_each(on_evaluation)
         if self.folder:
-            self.folder.begin(data, self.conditions)
+            digest = sha256()
+            for item in data:
+                digest.update(repr(item).encode())
+            self.folder.begin(digest.hexdigest()[:16], self.conditions)
             wanted = self.settings.tensorboard, self.settings.wandb
             loggers = open_loggers(self.folder.folder, self.first, *wanted)
             log, log_evaluation = self._held.enter_context(loggers)
@@ -121,7 +122,7 @@ class Run:
     def snapshot(self, model: PretrainedModel, tokenizer: Tokenizer, step: int) -> None:
         """Save the model as it is after `step`, in 16 bits."""
         if self.folder:
-            self.folder.snapshot(model, tokenizer, step)
+            self.folder.save(model, tokenizer, step, dtype=torch.float16)
 
     def fit(
         self,
@@ -141,4 +142,8 @@ class Run:
     def finish(self, model: PretrainedModel, tokenizer: Tokenizer, then: Callable[[], None] | None = None) -> None:
         """Save the model; call `then` and delete the states unless the run was stopped."""
         if self.folder:
-            self.folder.finish(model, tokenizer, self.settings.half, then)
+            self.folder.save(model, tokenizer, dtype=torch.float16 if self.settings.half else None)
+        if self.folder and not self.folder.stopped:
+            if then:
+                then()
+            self.folder.states.remove()

@@ -7,9 +7,10 @@ import os
 import shutil
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, get_type_hints
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL}  # of some network file systems
 RECIPE, MEASURES, STATES = "recipe.json", "measures.json", "resume"
+ROWS, EVALUATIONS = "metrics.csv", "dev.csv"  # of the training, and those on the dev set
 AT_START = (RECIPE, "machine.json", "baselines.json")  # what a run writes before its first step
 RUN_STATE = {"text": str, "minutes": float | None, "conditions": dict}  # what a run adds to each state, of which kind
 DEV_STATE = {"evaluations": Rows, "best": dict[str, Tensor]}  # what a fine-tuning adds
@@ -89,6 +91,7 @@ class RunFolder:
         another run is using it."""
         self.folder = expanded(folder)
         self.states = Checkpoints(self.folder / STATES, keep)
+        self.log, self.log_evaluation = partial(self._append, ROWS), partial(self._append, EVALUATIONS)
         self.resume, self.stopped = resume, False
         self.has_dev_set = hasattr(recipe, "task")
         self.inputs: dict[str, Any] = {}
@@ -103,8 +106,9 @@ class RunFolder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if isinstance(error, InputError):  # refused after all
-            self._forget()
+        if isinstance(error, InputError) and {path.name for path in self.folder.iterdir()} <= {".lock", *AT_START}:
+            for name in AT_START:  # it was refused after all, before the first step
+                (self.folder / name).unlink(missing_ok=True)
         self.close()
 
     def _begin(self, held: ExitStack, recipe: "PretrainRecipe | FinetuneRecipe") -> None:
@@ -119,12 +123,6 @@ class RunFolder:
         held.enter_context(locked(self.folder))
         check_unused(self.folder)
         atomic_write(self.folder / RECIPE, text)
-
-    def _forget(self) -> None:
-        """Remove what was written before the first step, if nothing came after it."""
-        if {path.name for path in self.folder.iterdir()} <= {".lock", *AT_START}:
-            for name in AT_START:
-                (self.folder / name).unlink(missing_ok=True)
 
     def _create(self, recipe: str) -> None:
         """Make the folder if there is none; it appears together with its recipe."""
@@ -160,10 +158,10 @@ class RunFolder:
         if self.state:
             if self.state["text"] != text:
                 raise InputError(f"{self.folder} was begun with another text or vocabulary: resume it with the same")
-            for name, log, rows in (("metrics.csv", self.log, "rows"), ("dev.csv", self.log_evaluation, "evaluations")):
+            for name, rows in ((ROWS, "rows"), (EVALUATIONS, "evaluations")):
                 (self.folder / name).unlink(missing_ok=True)
                 for row in self.state.get(rows, ()):
-                    log(row)
+                    self._append(name, row)
             self.state = None  # it may be large
         atomic_write(self.folder / "machine.json", json.dumps(asdict(conditions), indent=2) + "\n")
 
@@ -173,30 +171,8 @@ class RunFolder:
             self.states.save(state | self.inputs)
         self.stopped = stopped
 
-    def snapshot(self, model: PretrainedModel, tokenizer: Tokenizer, step: int) -> None:
-        """Save the model as it is after `step`, in 16 bits."""
-        self.save(model, tokenizer, step, dtype=torch.float16)
-
-    def finish(
-        self, model: PretrainedModel, tokenizer: Tokenizer, half: bool, then: Callable[[], None] | None = None
-    ) -> None:
-        """Save the result, with `half` in 16 bits; call `then` and delete the states unless the run was stopped."""
-        self.save(model, tokenizer, dtype=torch.float16 if half else None)
-        if self.stopped:
-            return
-        if then:
-            then()
-        self.states.remove()
-
-    def log(self, row: Row) -> None:
-        """Append one row to metrics.csv; the first row names the columns."""
-        self._append("metrics.csv", row)
-
-    def log_evaluation(self, row: Row) -> None:
-        """Append an evaluation on the dev set to dev.csv."""
-        self._append("dev.csv", row)
-
     def _append(self, name: str, row: Row) -> None:
+        """Append one row to a table; the first row names the columns."""
         path = self.folder / name
         new = not path.exists()
         try:
@@ -221,6 +197,16 @@ class RunFolder:
         return folder
 
 
+def check_parts(folder: Path, part: str, name: str, resume: bool) -> None:
+    """Raise an InputError if the folder holds a run, or several in its folder `part`; or with `resume` none of these.
+    Messages call them `name`."""
+    begun = (folder / part).exists()
+    if resume and not begun:
+        raise InputError(f"{folder} holds no unfinished {name} to resume")
+    if not resume and (begun or weights_file(folder)):
+        raise InputError(f"{folder} holds a run already: go on with --resume, or choose another --out")
+
+
 def check_unfinished(folder: Path) -> None:
     """Raise an InputError if the folder holds no run that can be resumed."""
     if not Checkpoints(folder / STATES):
@@ -231,7 +217,7 @@ def check_unused(folder: Path) -> None:
     """Raise an InputError if the folder holds a run."""
     if Checkpoints(folder / STATES):
         raise InputError(f"{folder} holds an unfinished run: go on with --resume, or choose another --out")
-    if (folder / "metrics.csv").exists() or weights_file(folder):
+    if (folder / ROWS).exists() or weights_file(folder):
         raise InputError(f"{folder} holds a run already: choose another --out or remove it")
 
 

@@ -11,7 +11,8 @@ import pytest
 
 from bertlab import BertForPreTraining, Tokenizer
 from bertlab.cli.main import main
-from bertlab.corpora.documents import read_documents, read_squad
+from bertlab.corpora.documents import read_documents
+from bertlab.corpora.labelled.squad import read_squad
 from bertlab.corpora.storyworld.export import write_storyworld
 from bertlab.inputs.store import TokenStore
 from bertlab.vocabulary import SPECIAL_TOKENS
@@ -236,13 +237,13 @@ def test_odd_text_gives_guesses_or_one_clear_line(place, name):
 
 
 def test_pydoc_stands_for_the_installed_docstrings(tmp_path, monkeypatch):
-    from bertlab.cli.shared.material import read_texts
     from bertlab.corpora import pydoc
+    from bertlab.corpora.documents import read_sources
 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "library").mkdir()
     (tmp_path / "library" / "a.py").write_text('"""This is all that it says."""')
     monkeypatch.setattr(pydoc, "installed", lambda: [tmp_path / "library"])
-    assert read_texts([Path("pydoc")]) == [("This is all that it says.",)]
+    assert [document.sentences for document in read_sources([Path("pydoc")])] == [("This is all that it says.",)]
     (tmp_path / "pydoc").write_text("A file of this name comes first.")
-    assert read_texts([Path("pydoc")]) == [("A file of this name comes first.",)]
+    assert [document.sentences for document in read_sources([Path("pydoc")])] == [("A file of this name comes first.",)]

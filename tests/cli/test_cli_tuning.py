@@ -13,7 +13,7 @@ import torch
 from safetensors.torch import load_file
 
 from bertlab.cli.main import main
-from bertlab.cli.shared import examples
+from bertlab.cli.shared import tuning
 from bertlab.cli.shared.tuning import untrained
 from bertlab.corpora.examples import TextExample
 from bertlab.corpora.labelled.squad import squad_text
@@ -107,7 +107,7 @@ def test_folds_have_a_mean_and_a_spread_and_go_on_after_a_signal(cli, monkeypatc
     checked = []
     with monkeypatch.context() as patch:
         stop_at(6, signal.SIGTERM, patch)  # in the second fold
-        patch.setattr(examples, "known_examples", lambda task, part, *how: (checked.append(part) or part, ""))
+        patch.setattr(tuning, "known_examples", lambda task, part, *how: (checked.append(part) or part, ""))
         code, out, err = cli(f"{LINE} --steps 4 --folds 3 --out run")
     assert code == 143 and not out and "stopped at step 2; the same command with --resume goes on" in err
     assert len(checked) == 9  # the three sets of each fold, once

@@ -100,7 +100,7 @@ def test_the_raw_file_comes_first_and_train_is_optional(folder):
 def test_a_missing_corpus_is_named_at_once(folder, missing):
     shutil.rmtree(folder / missing)
     with pytest.raises(InputError, match=f"{missing}: no such folder.*https://"):
-        read_english(folder)
+        list(read_english(folder))
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_a_broken_corpus_is_named(folder, path, content, message):
 
 def test_an_unknown_split(folder):
     with pytest.raises(InputError, match="split='dev'"):
-        read_english(folder, "dev")
+        list(read_english(folder, "dev"))
 
 
 @needs_shared

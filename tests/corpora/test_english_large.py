@@ -171,7 +171,7 @@ def test_what_is_missing_is_named_with_its_licence(folder, name):
         list(read_large(folder))
     shutil.rmtree(folder / name)
     with pytest.raises(InputError, match=f"{name}: no such folder; put there .*https://.*licence"):
-        read_large(folder)
+        list(read_large(folder))
 
 
 def test_a_damaged_archive_is_named(folder):
@@ -261,6 +261,6 @@ def test_the_real_archives():
 
 def test_all_that_is_missing_is_named_at_once(tmp_path):
     with pytest.raises(InputError) as caught:
-        read_large(tmp_path)
+        list(read_large(tmp_path))
     assert all(source.folder in str(caught.value) for source in SOURCES + LARGE_SOURCES)
     assert str(caught.value).count("licence: ") == 1

@@ -36,7 +36,6 @@ from bertlab.course.solutions import answers, every_token, family, one_sentence,
 from bertlab.course.solutions.config import Config
 from bertlab.course.solutions.tokenizer import clean
 from bertlab.course.solutions.training import AdamW, rate_share
-from bertlab.inputs.negatives import cut_lengths
 from bertlab.inputs.spans import most_context, span_features
 from bertlab.model.attend import rotate as library_rotate
 from bertlab.relatives.elmo import Elmo
@@ -44,7 +43,7 @@ from bertlab.relatives.gpt import Gpt
 from bertlab.relatives.transformer import Transformer
 from bertlab.tasks.span import SpanTask
 from bertlab.tasks.token import entities
-from bertlab.tokenizer import SPECIAL_TOKENS
+from bertlab.tokenizer import SPECIAL_TOKENS, cut_longest
 from bertlab.training.distill import soft_loss as library_soft_loss
 from bertlab.training.engine.optim import Optimization, rate_factor, rate_scales
 from bertlab.training.engine.throughput import operations_by_part
@@ -87,7 +86,7 @@ def test_the_rate_and_the_cut_are_the_librarys():
     assert [rate_share(p / 20, 0.25) for p in range(21)] == [rate_factor(p / 20, 0.25) for p in range(21)]
     for first, second, budget in ((12, 3, 10), (3, 12, 10), (9, 8, 10), (7, 7, 8), (20, 2, 6), (3, 4, 9)):
         cut = pretraining.cut_pair([0] * first, [0] * second, budget)
-        assert tuple(map(len, cut)) == tuple(cut_lengths(first, second, budget))
+        assert tuple(map(len, cut)) == tuple(cut_longest((first, second), budget))
 
 
 def test_adamw_is_that_of_torch():

@@ -46,7 +46,7 @@ def bigram(before, after):
 
 
 def test_unigram(baselines):
-    logs = baselines.unigram_log_probabilities(3)
+    logs = baselines.unigram.log().expand(3, -1)
     assert logs.shape == (3, V)
     for row in logs.exp().tolist():
         assert row == pytest.approx([unigram(w) for w in range(V)], rel=1e-5)
@@ -64,7 +64,7 @@ def test_special_tokens_in_the_counted_text_tell_nothing_either():
     """[UNK] stands in real text: as a neighbour it is as dumb as [MASK]."""
     baselines = NeighbourBaselines([[[1, 2, 1, 2, 1, 3]]], V, SPECIAL)
     gap = torch.tensor([1])
-    torch.testing.assert_close(baselines.bigram_log_probabilities(gap, gap), baselines.unigram_log_probabilities(1))
+    torch.testing.assert_close(baselines.bigram_log_probabilities(gap, gap), baselines.unigram.log()[None])
 
 
 def test_both_sides_help():
@@ -131,7 +131,7 @@ def test_a_run_that_is_stopped_has_them_too(text, monkeypatch):
 def test_of_a_store_of_long_documents_a_part_is_counted(tmp_path, tok, monkeypatch):
     store = write_store(tmp_path / "s", [d.sentences for d in storyworld.documents(0, 60)], tok, progress=False)
     whole = evaluate.count_neighbours(store, tok)
-    assert len(whole.after.counts) == len(NeighbourBaselines(store, tok.vocab_size, tok.all_special_ids).after.counts)
+    assert whole.after.nnz == NeighbourBaselines(store, tok.vocab_size, tok.all_special_ids).after.nnz
     monkeypatch.setattr(evaluate, "COUNTED_TOKENS", store.header.tokens // 3)
     part = evaluate.count_neighbours(store, tok)
     expected = NeighbourBaselines(store[::3], tok.vocab_size, tok.all_special_ids)

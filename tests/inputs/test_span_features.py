@@ -5,8 +5,8 @@ from hypothesis import example as example_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertlab.corpora.documents import read_squad
 from bertlab.corpora.examples import QAExample
+from bertlab.corpora.labelled.squad import read_squad
 from bertlab.errors import InputError
 from bertlab.inputs.spans import MAX_QUERY, cut_windows, most_context, span_features, usual_stride
 from bertlab.tokenizer import Tokenizer, stack

@@ -83,7 +83,7 @@ def test_every_document_comes_back(documents, chunk):
             assert list(Path(place).iterdir()) == []
             return
         made = write(folder, iter(documents))
-        made.verify()
+        made.header.verify(made.folder)
         assert list(made) == wanted and len(made) == len(wanted)
         header = json.loads((folder / "store.json").read_text())
         assert header["documents"] + header["empty_documents"] == len(documents)
@@ -313,7 +313,7 @@ def test_flipped_bits_are_found(copy, name):
         (copy / name).write_bytes(intact)
         flip(copy / name, rng.randrange(10**9), rng.randrange(8))
         with pytest.raises(InputError, match=f"{name}: damaged"):
-            TokenStore.open(copy).verify()
+            TokenStore.open(copy).header.verify(copy)
 
 
 def test_a_damaged_header_is_an_input_error_or_harmless(copy):
@@ -322,7 +322,7 @@ def test_a_damaged_header_is_an_input_error_or_harmless(copy):
         flip(copy / "store.json", place, bit)
         try:
             damaged = TokenStore.open(copy, TOK)
-            damaged.verify()
+            damaged.header.verify(damaged.folder)
         except InputError as error:
             assert "\n" not in str(error)
         else:  # what was left out, the checksum of the text

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import torch
 
+from benchmarks.finetuning.search import Question, answer_ranks, read_questions
 from bertlab import BertForSentenceEmbedding, InputError, Tokenizer
 from bertlab.cli.main import main
-from bertlab.evaluation.search import Question, answer_ranks, read_questions
 from bertlab.explain.vectors import text_vectors
 from bertlab.model.sentences import own_pooling
 from bertlab.search import engine, ranking, units
@@ -261,12 +261,6 @@ def test_questions_for_settings_and_for_the_measure_are_others():
     tests, dev, more = (read_questions(QUESTIONS / f"{kind}questions.toml") for kind in ("", "dev_", "more_"))
     assert not {question.text for question in tests} & {question.text for question in [*dev, *more]}
     assert not {name for question in tests for name in question.answers if any(name in other.answers for other in more)}
-
-
-def test_bad_questions_are_named(tmp_path):
-    (tmp_path / "q.toml").write_text("[[question]]\nask = 'x'\n")
-    with pytest.raises(InputError, match="cannot be read as questions"):
-        read_questions(tmp_path / "q.toml")
 
 
 # The command

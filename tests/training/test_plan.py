@@ -145,7 +145,7 @@ def test_the_pace_is_found_from_one_and_two_layers(monkeypatch):
     assert (pace.layer, pace.around) == (pytest.approx(0.02), pytest.approx(0.03))
     assert (pace.micro_batch, pace.parameter) == (pytest.approx(0.5), pytest.approx(1e-6))
     twice = replace(job, micro_batch=4)
-    assert pace.step(twice) == pytest.approx(2 * 0.5 + 8 * (0.03 + 7 * 0.02) + 1e-6 * job.parameters)
+    assert sum(pace.step(twice).values()) == pytest.approx(2 * 0.5 + 8 * (0.03 + 7 * 0.02) + 1e-6 * job.parameters)
 
 
 def test_a_narrow_model_is_timed_on_few_texts():

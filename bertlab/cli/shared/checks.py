@@ -3,7 +3,6 @@
 import warnings
 from pathlib import Path
 
-from bertlab.cli.shared.cross_validation import check_begun
 from bertlab.cli.shared.examples import Sources
 from bertlab.cli.shared.tuning import is_trained
 from bertlab.model import BertModel
@@ -12,8 +11,7 @@ from bertlab.training.engine.callbacks import require_loggers
 from bertlab.training.engine.devices import Devices, check_processes, is_first
 from bertlab.training.finetune import check_encoder, check_options, choose_trained
 from bertlab.training.finetune_recipe import FinetuneRecipe
-from bertlab.training.grid import check_grid
-from bertlab.training.run_folder import check_unfinished, check_unused, locked
+from bertlab.training.run_folder import check_parts, check_unfinished, check_unused, locked
 from bertlab.training.run_settings import FinetuneSettings
 
 
@@ -44,9 +42,9 @@ def check_folder(out: Path, resume: bool, folds: bool, grid: bool) -> None:
     """Raise an InputError if the run cannot begin, or be resumed, in its folder; or if another one is writing there."""
     with locked(out):
         if folds:
-            check_begun(out, resume)
+            check_parts(out, "folds", "cross-validation", resume)
         elif grid:
-            check_grid(out, resume)
+            check_parts(out, "grid", "grid", resume)
         elif not resume:
             check_unused(out)
         elif not is_trained(out):

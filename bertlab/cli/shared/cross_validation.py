@@ -3,31 +3,27 @@
 import shutil
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from bertlab.cli.shared.examples import Sets, split_off, warn_of_repeats
 from bertlab.cli.shared.messages import say
 from bertlab.cli.shared.tuning import COMPARISON, OURS, Measures, Options, check_known_labels, is_trained, run_once
-
-if TYPE_CHECKING:
-    from bertlab.cli.shared.examples import Sets
-    from bertlab.training.finetune_recipe import FinetuneRecipe
+from bertlab.evaluation.folds import split_folds, write_spread
+from bertlab.evaluation.wording import second_label
+from bertlab.io.json_files import read_json
+from bertlab.training.engine.checkpoints import Checkpoints
+from bertlab.training.finetune_recipe import FinetuneRecipe
+from bertlab.training.run_folder import MEASURES, STATES, check_parts, check_recipe, locked
 
 
 def cross_validate(
-    options: Options, recipe: "FinetuneRecipe", sets: "Sets", out: Path, count: int, own_dev: bool
+    options: Options, recipe: FinetuneRecipe, sets: Sets, out: Path, count: int, own_dev: bool
 ) -> dict[str, dict[str, str]]:
     """Run each fold in `out`/folds/NUMBER-of-COUNT, unless that is done; write folds.json and report.md.
 
     Each fold chooses its checkpoint by `sets.dev`, or with `own_dev` by a tenth of what it learns from. Returns mean
     and standard deviation in words, by name and measure.
     """
-    from bertlab.cli.shared.examples import Sets, split_off, warn_of_repeats
-    from bertlab.evaluation.folds import split_folds, write_spread
-    from bertlab.evaluation.wording import second_label
-    from bertlab.io.json_files import read_json
-    from bertlab.training.run_folder import MEASURES, check_recipe, locked
-
-    check_begun(out, options.settings.resume)
+    check_parts(out, "folds", "cross-validation", options.settings.resume)
     folds: list[Sets] = []
     for number, (known, held_out) in enumerate(split_folds(sets.train, count, recipe.seed), start=1):
         train, dev = split_off(known, recipe.seed) if own_dev else (known, sets.dev)
@@ -47,23 +43,9 @@ def cross_validate(
         return write_spread(out, recipe.name, found, OURS, second_label(folder))
 
 
-def check_begun(out: Path, resume: bool) -> None:
-    """Raise an InputError if the folder holds another run, or with `resume` no cross-validation."""
-    from bertlab.errors import InputError
-    from bertlab.model.weights import weights_file
-
-    begun = (out / "folds").exists()
-    if resume and not begun:
-        raise InputError(f"{out} holds no unfinished cross-validation to resume")
-    if not resume and (begun or weights_file(out)):
-        raise InputError(f"{out} holds a run already: go on with --resume, or choose another --out")
-
-
 def prepared(options: Options, folder: Path) -> Options:
     """Return the options for a fold: to go on where it was stopped, else to begin it in an empty folder."""
-    from bertlab.training.engine.checkpoints import Checkpoints
-
-    begun = bool(Checkpoints(folder / "resume")) or is_trained(folder) or (folder / "grid").exists()
+    begun = bool(Checkpoints(folder / STATES)) or is_trained(folder) or (folder / "grid").exists()
     if not begun:  # what a kill may have left before the first state
         shutil.rmtree(folder, ignore_errors=True)
     return replace(options, settings=replace(options.settings, resume=begun))

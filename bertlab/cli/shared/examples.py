@@ -14,7 +14,7 @@ from bertlab.cli.shared.doubts import contradicted, quoted, repeated
 from bertlab.cli.shared.material import STORYWORLD
 from bertlab.cli.shared.messages import say
 from bertlab.config import BertConfig
-from bertlab.corpora.labelled.hub_datasets import HubSet, read_hub
+from bertlab.corpora.labelled.hub_datasets import read_hub
 from bertlab.corpora.reading import Skipped, rows
 from bertlab.errors import InputError
 from bertlab.evaluation.report import plain
@@ -78,17 +78,14 @@ def read_sets(sources: Sources, recipe: FinetuneRecipe) -> Sets:
 def hub_sets(name: str, files: FileOptions, recipe: FinetuneRecipe) -> Sets:
     """Read the training split and the one to choose by; test splits of the hub often have no labels."""
     task, skipped = find_task(recipe.task), files.skipped()
-    source = task.family.hub_set(name, files.columns, recipe.problem)
-    train, dev = (read_split(source, split, task.pairs, skipped) for split in ("train", source.dev))
+    source, read_rows = task.family.hub_set(name, files.columns, recipe.problem), task.family.read_rows
+    train, dev = (
+        list(some(read_hub(source, read_rows, split, task.pairs, skipped), f"{source.address}, {split}", skipped))
+        for split in ("train", source.dev)
+    )
     notes = [f"{source.address}.", CHOSEN]
     note_skipped(skipped, source.address, notes)
     return Sets(train, dev, dev, notes, (source.address,) * 3)
-
-
-def read_split(source: HubSet, split: str, pairs: bool, skipped: Skipped | None) -> list:
-    """Read one split, and check that its texts are pairs if they must be."""
-    examples = read_hub(source, split, pairs=pairs, skipped=skipped)
-    return list(some(examples, f"{source.address}, {split}", skipped))
 
 
 def world_sets(recipe: FinetuneRecipe) -> Sets:

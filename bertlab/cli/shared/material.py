@@ -66,12 +66,19 @@ def read_material(text: Sequence[Path], data: Path | None, store: Path | None = 
     """Read the public corpora in the folder `data`, the files `text` or the token store `store`; or the storyworld."""
     check_material(text, data, store)
     if store:
-        return _stored(TokenStore.open(store))
+        opened = TokenStore.open(store)
+        with naming(store):
+            learned, kept = map(opened.part, held_out(range(len(opened))))  # numbers of documents
+        about = f"Trained on {len(learned)} documents of own text, from a token store."
+        return PretrainingText(learned, {"": kept}, about)
     if data:
-        return _public_english(data)
+        train, test = (list(english.read_english(data, split)) for split in ("train", "test"))
+        about = english.describe(english.count_words(train), english.count_words(test))
+        sentences = [document.sentences for document in train]
+        return PretrainingText(sentences, _by_genre(test), about)
     if not text:
         return PretrainingText(None, {}, STORYWORLD)
-    texts = read_texts(text)
+    texts = [document.sentences for document in read_sources(text)]
     with naming(", ".join(map(str, text))):
         known, new = held_out(texts)
     return PretrainingText(known, {"": new}, f"Trained on {len(known)} documents of own text.")
@@ -87,17 +94,6 @@ def check_material(text: Sequence[Path], data: Path | None, store: Path | None =
     check_sources(text)
 
 
-def _stored(store: TokenStore) -> PretrainingText:
-    with naming(store.folder):
-        known, new = map(store.part, held_out(range(len(store))))  # numbers of documents
-    return PretrainingText(known, {"": new}, f"Trained on {len(known)} documents of own text, from a token store.")
-
-
-def _public_english(folder: Path) -> PretrainingText:
-    train, test = (list(english.read_english(folder, split)) for split in ("train", "test"))
-    return PretrainingText([document.sentences for document in train], _by_genre(test), english.describe(train, test))
-
-
 def read_large_english(
     folder: Path, recipe: PretrainRecipe, store: Path, tokenizer: Tokenizer | None = None
 ) -> PretrainingText:
@@ -110,8 +106,3 @@ def _by_genre(documents: Sequence[Document]) -> dict[str, Texts]:
     return {
         genre: [document.sentences for document in documents if document.genre == genre] for genre in english.GENRES
     }
-
-
-def read_texts(paths: Sequence[Path]) -> list[tuple[str, ...]]:
-    """Read the documents of `read_sources` into memory."""
-    return [tuple(document.sentences) for document in read_sources(paths)]

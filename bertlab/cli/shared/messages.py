@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from bertlab.errors import shortened
+from bertlab.training.engine.signals import exit_code
 
 MOST_SAID = 2000  # characters
 INTERRUPTED = 130  # the exit code that a shell expects after Ctrl-C
@@ -39,8 +40,6 @@ def report_saved(out: Path) -> None:
 
 def end_stopped(where: str) -> NoReturn:
     """End the command after a signal stopped a training, whose state is saved; the exit code names the signal."""
-    from bertlab.training.engine.signals import exit_code
-
     say(f"stopped {where}; the same command with --resume goes on")
     raise SystemExit(exit_code())
 

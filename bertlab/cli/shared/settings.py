@@ -9,7 +9,7 @@ from contextlib import redirect_stderr
 from dataclasses import fields, is_dataclass, replace
 from difflib import SequenceMatcher
 from io import StringIO
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, TypeVar, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import tyro
 
@@ -30,19 +30,12 @@ RECIPE_OPTIONS = ("steps", "batch_size", "learning_rate", "seed")
 FILES = {"text": "FILES", "data": "FOLDER", "store": "FOLDER", "vocab": "VOCABULARY", "train": "FILE", "dev": "FILE"}
 
 
-class Command(Protocol):
-    """A subcommand with --set."""
-
-    @property
-    def set(self) -> tuple[tuple[str, ...], ...]: ...
-
-
-def all_settings(command: Command) -> list[str]:
-    """Return every FIELD=VALUE of all --set."""
+def all_settings(command: Any) -> list[str]:
+    """Return every FIELD=VALUE of all --set of a command."""
     return [setting for group in command.set for setting in group]
 
 
-def recipe_from(recipe: Recipe, command: Command, names: Sequence[str]) -> Recipe:
+def recipe_from(recipe: Recipe, command: Any, names: Sequence[str]) -> Recipe:
     """Return the recipe with the fields `names` and those of --set replaced, where the command gives them."""
     given = {name: value for name in names if (value := getattr(command, name)) is not None}
     changed = {setting.partition("=")[0] for setting in all_settings(command)}
@@ -63,7 +56,7 @@ def check_above_zero(settings: object, names: Sequence[str]) -> None:
             raise InputError(f"--{name.replace('_', '-')} {value}: must be above 0")
 
 
-def command_line(start: str, command: Command, names: Sequence[str]) -> str:
+def command_line(start: str, command: Any, names: Sequence[str]) -> str:
     """Return the command for the model card: the options given of `names`; the user's files by what they are."""
     options = options_of(command)
     given = {name: what for name, what in FILES.items() if name in options and options[name][0]}

@@ -2,24 +2,38 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from tqdm.auto import tqdm
+
+from bertlab.cli.shared.examples import Sets, known_examples, note_skipped
 from bertlab.cli.shared.messages import end_stopped, reached, say
+from bertlab.config import BertConfig
+from bertlab.evaluation.baselines import save_baselines
+from bertlab.evaluation.card import write_card
+from bertlab.evaluation.report import can_draw, write_report
+from bertlab.evaluation.wording import second_label
+from bertlab.io.atomic import atomic_write
+from bertlab.io.files import read_text
+from bertlab.io.json_files import parse_json
+from bertlab.model.base import PretrainedModel, only_here
+from bertlab.model.weights import weights_file
+from bertlab.tasks.base import Task
 from bertlab.tasks.files import naming
+from bertlab.tasks.registry import find_task, open_task
+from bertlab.training.engine.checkpoints import Checkpoints
+from bertlab.training.engine.devices import is_first
+from bertlab.training.engine.reproducibility import Conditions
+from bertlab.training.finetune import finetune, head_config, start_model, task_and_fields
+from bertlab.training.finetune_recipe import FinetuneRecipe
+from bertlab.training.grid import run_trial, search
+from bertlab.training.run_files import read_rows
+from bertlab.training.run_folder import MEASURES, STATES, check_recipe
 from bertlab.training.run_settings import FinetuneSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from bertlab.cli.shared.examples import Sets
-    from bertlab.model.base import PretrainedModel
-    from bertlab.tasks.base import Task
-    from bertlab.training.engine.reproducibility import Conditions
-    from bertlab.training.finetune_recipe import FinetuneRecipe
 
 INNER = re.compile("_(low|high)$|:")  # bounds, and figures of single classes
 COMPARISON = "comparison.json"
@@ -39,25 +53,17 @@ class Options:
     control: bool
     line: str
     free: bool
-    lengthened: "Callable[[FinetuneRecipe, Sets], FinetuneRecipe]"
+    lengthened: Callable[[FinetuneRecipe, Sets], FinetuneRecipe]
     skip: bool = False
 
 
-def run_once(options: Options, recipe: "FinetuneRecipe", sets: "Sets", out: Path) -> dict[str, Measures]:
+def run_once(options: Options, recipe: FinetuneRecipe, sets: Sets, out: Path) -> dict[str, Measures]:
     """Train in the run folder `out`, unless that is done, and write its report and its card. The labels of `sets` have
     been checked (see check_known_labels).
 
     Returns the measures of the run, and then those of what it is compared with, by name; nothing in a process that only
     helps to compute.
     """
-    from bertlab.config import BertConfig
-    from bertlab.evaluation.card import write_card
-    from bertlab.evaluation.wording import second_label
-    from bertlab.io.atomic import atomic_write
-    from bertlab.model.base import only_here
-    from bertlab.tasks.registry import find_task
-    from bertlab.training.engine.devices import is_first
-
     recipe = learn(options, options.lengthened(recipe, sets), sets, out)
     if not is_first():
         return {}
@@ -77,12 +83,9 @@ def run_once(options: Options, recipe: "FinetuneRecipe", sets: "Sets", out: Path
     return rows
 
 
-def check_known_labels(recipe: "FinetuneRecipe", sets: "Sets", skip: bool) -> None:
+def check_known_labels(recipe: FinetuneRecipe, sets: Sets, skip: bool) -> None:
     """Raise an InputError, before the training, for a label to be measured by that is never learned; with `skip` leave
     such examples out of `sets`, and say and note it."""
-    from bertlab.cli.shared.examples import known_examples, note_skipped
-    from bertlab.training.finetune import head_config, task_and_fields
-
     with naming(sets.sources[0]):
         task, fields = task_and_fields(recipe, sets.train)
     config, _ = head_config(recipe, fields)
@@ -96,24 +99,22 @@ def check_known_labels(recipe: "FinetuneRecipe", sets: "Sets", skip: bool) -> No
             sets.test = sets.dev
 
 
-def learn(options: Options, recipe: "FinetuneRecipe", sets: "Sets", out: Path) -> "FinetuneRecipe":
+def learn(options: Options, recipe: FinetuneRecipe, sets: Sets, out: Path) -> FinetuneRecipe:
     """Train in the run folder, unless that is done already; return the recipe, of a grid the best one."""
-    from bertlab.evaluation.report import can_draw
-    from bertlab.training.finetune import finetune
-    from bertlab.training.grid import search
-    from bertlab.training.run_folder import check_recipe
-
     can_draw()  # if not, better said now than after the training
     report_once = cache(say)  # each setting of a grid is another run
 
-    def begin(task: "Task", conditions: "Conditions") -> None:
+    def begin(task: Task, conditions: Conditions) -> None:
         report_once(conditions)
         if not options.grid:
-            write_baselines(out, task.baselines(sets.train, sets.dev))
+            save_baselines(out, task.baselines(sets.train, sets.dev))
+
+    def report(setting: str, measures: Measures) -> None:
+        say(f"{setting}: {measures['best']:.3f} on the dev set")
 
     if options.grid:
         data = recipe, sets.train, sets.dev, out
-        best = search(*data, settings=replace(options.settings, on_start=begin), on_trial=report_trial)
+        best = search(*data, settings=replace(options.settings, on_start=begin), on_trial=report)
         return best or end_stopped("in the middle of the grid")
     if options.settings.resume and is_trained(out):
         check_recipe(out, recipe)
@@ -125,11 +126,8 @@ def learn(options: Options, recipe: "FinetuneRecipe", sets: "Sets", out: Path) -
     return recipe
 
 
-def learn_control(options: Options, recipe: "FinetuneRecipe", sets: "Sets", out: Path) -> None:
+def learn_control(options: Options, recipe: FinetuneRecipe, sets: Sets, out: Path) -> None:
     """Train the same from random weights in `out`/control, unless that is done already."""
-    from bertlab.training.grid import run_trial
-    from bertlab.training.run_folder import MEASURES
-
     folder = out / "control"
     if (folder / MEASURES).exists():
         return
@@ -139,36 +137,20 @@ def learn_control(options: Options, recipe: "FinetuneRecipe", sets: "Sets", out:
         end_stopped("in the run from random weights")
 
 
-def untrained(recipe: "FinetuneRecipe", examples: "Sequence") -> "PretrainedModel":
+def untrained(recipe: FinetuneRecipe, examples: Sequence) -> PretrainedModel:
     """Return the model that fine-tuning starts from, but no weight of it has seen a text."""
     from bertlab.explain.ablation import random_control
-    from bertlab.training.finetune import start_model, task_and_fields
 
     return random_control(start_model(recipe, *task_and_fields(recipe, examples)), recipe.seed)
 
 
 def is_trained(out: Path) -> bool:
     """Return whether the run was ended after its last step, so that only its measures are missing."""
-    from bertlab.model.weights import weights_file
-    from bertlab.training.engine.checkpoints import Checkpoints
-    from bertlab.training.run_folder import MEASURES
-
-    return weights_file(out) is not None and not (Checkpoints(out / "resume") or (out / MEASURES).exists())
+    return weights_file(out) is not None and not (Checkpoints(out / STATES) or (out / MEASURES).exists())
 
 
-def write_baselines(out: Path, baselines: Mapping[str, Measures]) -> None:
-    """Write baselines.json to the run folder: guesses without a model, to read dev.csv against."""
-    from bertlab.io.atomic import atomic_write
-
-    records = [{"name": name, **measures} for name, measures in baselines.items()]
-    atomic_write(out / "baselines.json", json.dumps(records, indent=2) + "\n")
-
-
-def baselines_of(out: Path, sets: "Sets", task: "Task") -> Mapping[str, Measures]:
+def baselines_of(out: Path, sets: Sets, task: Task) -> Mapping[str, Measures]:
     """Return the baselines on the test set: those of the run folder, if the dev set is the test set."""
-    from bertlab.io.files import read_text
-    from bertlab.io.json_files import parse_json
-
     file = out / "baselines.json"
     if sets.test is sets.dev and file.exists():
         return {row.pop("name"): row for row in parse_json(read_text(file), file)}
@@ -177,25 +159,12 @@ def baselines_of(out: Path, sets: "Sets", task: "Task") -> Mapping[str, Measures
 
 def report_evaluation(row: Measures) -> None:
     """Print the figures of an evaluation on the dev set, above the progress bar."""
-    import sys
-
-    from tqdm.auto import tqdm
-
     shown = [f"{name} {value:.3f}" for name, value in row.items() if name != "step" and not INNER.search(name)]
     tqdm.write(f"step {row['step']:,}, dev set: {', '.join(shown)}", file=sys.stderr)
 
 
-def report_trial(setting: str, measures: Measures) -> None:
-    """Print what a setting of the grid reached."""
-    say(f"{setting}: {measures['best']:.3f} on the dev set")
-
-
-def measure(out: Path, recipe: "FinetuneRecipe", sets: "Sets", options: Options) -> dict[str, Measures]:
+def measure(out: Path, recipe: FinetuneRecipe, sets: Sets, options: Options) -> dict[str, Measures]:
     """Return the measures of the saved model on the test set and of what it is compared with; write report.md."""
-    from bertlab.evaluation.report import write_report
-    from bertlab.evaluation.wording import second_label
-    from bertlab.training.run_files import read_rows
-
     sizes = [f"{len(examples):,}" for examples in (sets.train, sets.dev, sets.test)]
     learned = "Learned from {} examples, the checkpoint chosen by {}, measured on {}.".format(*sizes)
     task, predictions = predict(out, sets.test, options)
@@ -219,19 +188,13 @@ def measure(out: Path, recipe: "FinetuneRecipe", sets: "Sets", options: Options)
     return {OURS: measures, **others}
 
 
-def predict(folder: Path, examples: "Sequence", options: Options) -> "tuple[Task, list]":
+def predict(folder: Path, examples: Sequence, options: Options) -> tuple[Task, list]:
     """Return the task of a run and its predictions."""
-    from tqdm.auto import tqdm
-
-    from bertlab.tasks.registry import open_task
-
     model, task = open_task(folder, options.settings.device)
     return task, list(task.predict(model, tqdm(examples, unit="example", leave=False)))
 
 
 def trained_for(out: Path) -> float:
     """Return the seconds of the training, those before a kill and of all settings of a grid included."""
-    from bertlab.training.run_files import read_rows
-
     folders = [*(out / "grid").glob("*")] or [out]
     return sum(rows[-1]["seconds"] for folder in folders if (rows := read_rows(folder / "metrics.csv")))

@@ -6,7 +6,8 @@ are found.
 
 from bertlab.corpora.english.large import read_large
 from bertlab.corpora.english.small import read_english
-from bertlab.corpora.english.sources import LARGE_GENRES, LARGE_SOURCES, SOURCES, check, describe
+from bertlab.corpora.english.sources import LARGE_GENRES, LARGE_SOURCES, SOURCES, check, count_words, describe
 from bertlab.corpora.english.sources import SMALL_GENRES as GENRES
 
-__all__ = ["GENRES", "LARGE_GENRES", "LARGE_SOURCES", "SOURCES", "check", "describe", "read_english", "read_large"]
+__all__ = ["GENRES", "LARGE_GENRES", "LARGE_SOURCES", "SOURCES"]
+__all__ += ["check", "count_words", "describe", "read_english", "read_large"]

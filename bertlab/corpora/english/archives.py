@@ -49,7 +49,8 @@ def _readable(home: Path) -> Iterator[None]:
 
 
 def _packed(archive: Path, progress: bool) -> Iterator[Member]:
-    with open_file(archive) as raw, _bar(raw, archive, progress) as counted:
+    bar = {"desc": archive.name, "total": archive.stat().st_size, "disable": not progress, "leave": False}
+    with open_file(archive) as raw, tqdm.wrapattr(raw, "read", **bar) as counted:
         # not "r|xz", whose files cannot be read as text
         with lzma.open(counted) as stream, tarfile.open(fileobj=stream, mode="r:") as tar:
             for member in tar:
@@ -67,11 +68,3 @@ def _unpacked(home: Path, source: Source, progress: bool) -> Iterator[Member]:
     for path in tqdm(files, source.folder, unit=" files", disable=not progress, leave=False):
         with open_file(path) as file:
             yield Member(path.relative_to(top).as_posix(), file, home)
-
-
-@contextmanager
-def _bar(raw: BinaryIO, archive: Path, progress: bool) -> Iterator[BinaryIO]:
-    size = archive.stat().st_size
-    options = {"desc": archive.name, "total": size, "disable": not progress, "leave": False}
-    with tqdm.wrapattr(raw, "read", **options) as counted:
-        yield counted

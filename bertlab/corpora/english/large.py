@@ -27,22 +27,10 @@ def read_large(folder: str | Path, split: Split = "train", progress: bool = Fals
     InputError names a corpus that is not there, or is damaged. Overlap with texts to measure on is still in it:
     `bertlab.corpora.english.overlap` takes it out.
     """
-    folder = Path(folder)
-    check(folder, split, SOURCES + LARGE_SOURCES)
-    return _all(folder, split, progress)
-
-
-def read_articles(folder: str | Path, split: Split = "train", progress: bool = False) -> Iterator[Document]:
-    """Yield the documents of wikipedia_2019 alone. InputError: it is not there, or is damaged."""
-    check(Path(folder), split, [ARTICLES])
-    return _articles(Path(folder), split, progress)
-
-
-def _all(folder: Path, split: Split, progress: bool) -> Iterator[Document]:
+    check(Path(folder), split, SOURCES + LARGE_SOURCES)
     yield from read_english(folder, split)
-    yield from _fiction(folder, split, progress)
-    yield from _articles(folder, split, progress)
-    yield from _reviews(folder, split, progress)
+    for read in (_fiction, read_articles, _reviews):
+        yield from read(Path(folder), split, progress)
 
 
 def _fiction(folder: Path, split: Split, progress: bool) -> Iterator[Document]:
@@ -53,7 +41,9 @@ def _fiction(folder: Path, split: Split, progress: bool) -> Iterator[Document]:
             yield from assemble(title, book_parts("".join(book.lines()).replace("\r\n", "\n")), "fiction")
 
 
-def _articles(folder: Path, split: Split, progress: bool) -> Iterator[Document]:
+def read_articles(folder: Path, split: Split = "train", progress: bool = False) -> Iterator[Document]:
+    """Yield the documents of wikipedia_2019 alone. InputError: it is not there, or is damaged."""
+    check(folder, split, [ARTICLES])
     for member in read_members(folder, ARTICLES, progress):
         for title, *lines in _blocks(member):
             if _in_split(title, split):

@@ -2,7 +2,7 @@
 
 import csv
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from bertlab.corpora.english.archives import read_members
@@ -32,7 +32,8 @@ def measured_texts(folder: Path) -> dict[str, list[str]]:
     texts: dict[str, list[str]] = {}
     for document in read_large(folder, "test"):
         texts.setdefault(HELD_OUT + document.genre, []).append(document.text)
-    texts["IMDB test"] = list(_test_reviews(folder))
+    reviews = (member for member in read_members(folder, REVIEWS) if member.path == "test.csv")
+    texts["IMDB test"] = [row["text"] for member in reviews for row in csv.DictReader(member.lines())]
     return texts | _labelled(folder, LABELLED)
 
 
@@ -52,12 +53,6 @@ def held_out_words(texts: Mapping[str, Sequence[str]]) -> Counter[str]:
     return Counter(
         {name.removeprefix(HELD_OUT): sum(len(t.split()) for t in found) for name, found in held_out.items()}
     )
-
-
-def _test_reviews(folder: Path) -> Iterator[str]:
-    for member in read_members(folder, REVIEWS):
-        if member.path == "test.csv":
-            yield from (row["text"] for row in csv.DictReader(member.lines()))
 
 
 def _texts(path: Path) -> Iterable[str]:

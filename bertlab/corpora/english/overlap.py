@@ -37,8 +37,9 @@ class Overlap:
         """Hash all runs of the texts of each test set."""
         self._numbers = _Numbers()
         self.names = list(tests)
-        found = [self._unique(texts) for texts in tests.values()]
-        runs = np.concatenate([np.zeros(0, np.uint64), *found])
+        none = np.zeros(0, np.uint64)
+        found = [np.unique(np.concatenate([none, *map(self.runs, texts)])) for texts in tests.values()]
+        runs = np.concatenate([none, *found])
         owners = np.repeat(np.arange(len(found)), [len(part) for part in found])
         order = runs.argsort(kind="stable")
         self._runs, self._owners = runs[order], owners[order]
@@ -46,7 +47,9 @@ class Overlap:
     def shared_with(self, text: str) -> list[str]:
         """Return the names of the test sets of which `text` has a run, each once."""
         first, last = self._positions(text)
-        owners = {owner for start, end in _spans(first, last) for owner in self._owners[start:end].tolist()}
+        found = np.flatnonzero(first < last)
+        spans = zip(first[found].tolist(), last[found].tolist(), strict=True)
+        owners = {owner for start, end in spans for owner in self._owners[start:end].tolist()}
         return [self.names[owner] for owner in sorted(owners)]
 
     def first_shared(self, text: str) -> str:
@@ -72,14 +75,6 @@ class Overlap:
         """Return where each run of `text` begins and ends among the sorted runs, (N,) each; equal: it is not there."""
         runs = self.runs(text)
         return self._runs.searchsorted(runs, "left"), self._runs.searchsorted(runs, "right")
-
-    def _unique(self, texts: Iterable[str]) -> np.ndarray:
-        return np.unique(np.concatenate([np.zeros(0, np.uint64), *map(self.runs, texts)]))
-
-
-def _spans(first: np.ndarray, last: np.ndarray) -> Iterator[tuple[int, int]]:
-    found = np.flatnonzero(first < last)
-    return zip(first[found].tolist(), last[found].tolist(), strict=True)
 
 
 @dataclass

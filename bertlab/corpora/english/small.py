@@ -5,9 +5,10 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from bertlab.corpora.documents import assemble, read_documents, read_text
+from bertlab.corpora.documents import assemble, read_documents
 from bertlab.corpora.english.sources import SOURCES, Split, check
 from bertlab.corpora.examples import Document
+from bertlab.corpora.reading import read_text
 from bertlab.corpora.sentences import Heading, detokenize, split_sentences
 from bertlab.errors import InputError
 
@@ -32,16 +33,9 @@ def read_english(folder: str | Path, split: Split = "train") -> Iterator[Documen
     "test" holds whole books, whole articles (WikiText-2's own test file) and whole documents that "train" never
     shows. InputError names a corpus that is not there.
     """
-    folder = Path(folder)
-    check(folder, split, SOURCES)
-    return _all(folder, split)
-
-
-def _all(folder: Path, split: Split) -> Iterator[Document]:
-    novels, wikipedia, masc = (folder / source.folder for source in SOURCES)
-    yield from _novels(novels, split)
-    yield from _wikipedia(wikipedia, split)
-    yield from _masc(masc, split)
+    check(Path(folder), split, SOURCES)
+    for source, read in zip(SOURCES, (_novels, _wikipedia, _masc), strict=True):
+        yield from read(Path(folder) / source.folder, split)
 
 
 def _novels(folder: Path, split: Split) -> Iterator[Document]:
@@ -81,7 +75,8 @@ def _articles(text: str) -> Iterator[Heading | list[str]]:
 def _masc(folder: Path, split: Split) -> Iterator[Document]:
     files = _by_kind(folder / "categories.txt")
     for kind in sorted(files.keys() - LEFT_OUT):
-        held_out = _tenth(files[kind])
+        by_hash = sorted(files[kind], key=lambda name: zlib.crc32(name.encode()))  # whatever the order of the list
+        held_out = by_hash[: max(1, len(by_hash) // 10)]
         for name in files[kind]:
             if (name in held_out) == (split == "test"):
                 path = folder / name
@@ -100,17 +95,9 @@ def _by_kind(path: Path) -> dict[str, list[str]]:
     return files
 
 
-def _tenth(names: list[str]) -> set[str]:
-    """A tenth of the names, at least one: those whose hashes are lowest, so the order of the list plays no part."""
-    return set(sorted(names, key=lambda name: zlib.crc32(name.encode()))[: max(1, len(names) // 10)])
-
-
 def _untag(text: str) -> Iterator[list[str]]:
     """The sentences of each paragraph: one a line, tokens as word_TAG; a blank line ends a paragraph."""
     for paragraph in re.split(r"\n\s*\n", HYPHEN.sub(" @-@ ", text)):
-        lines = "\n".join(map(_without_tags, paragraph.split("\n")))
+        words = ([token.rpartition("_")[0] or token for token in line.split()] for line in paragraph.split("\n"))
+        lines = "\n".join(map(" ".join, words))
         yield [sentence for sentence in detokenize(lines).splitlines() if sentence.strip()]
-
-
-def _without_tags(line: str) -> str:
-    return " ".join(token.rpartition("_")[0] or token for token in line.split())

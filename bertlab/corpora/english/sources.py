@@ -100,13 +100,8 @@ def check(folder: Path, split: Split, sources: Sequence[Source]) -> None:
         raise InputError(f"{folder / first.folder}: no such folder{others}; {first.wanted}")
 
 
-def describe(train: Iterable[Document], test: Iterable[Document]) -> str:
-    """Describe the small corpora for a model card, in Markdown: licences, and words of each genre in both splits."""
-    return describe_words(count_words(train), count_words(test), SOURCES)
-
-
-def describe_words(learned: Counter[str], held_out: Counter[str], sources: Sequence[Source]) -> str:
-    """Describe `sources` in Markdown, from the number of words of each genre in both splits."""
+def describe(learned: Counter[str], held_out: Counter[str], sources: Sequence[Source] = SOURCES) -> str:
+    """Describe `sources` for a model card, in Markdown: licences, and the words of each genre in both splits."""
     listed = [f"- {source.name}; licence: {source.licence}; {source.address}" for source in sources]
     genres = [genre for genre in SMALL_GENRES + LARGE_GENRES if learned[genre] or held_out[genre]]
     rows = [f"| {genre} | {learned[genre]:,} | {held_out[genre]:,} |" for genre in genres]

@@ -75,14 +75,10 @@ def found_columns(
         if name and name not in names:
             hint = f"see {option} (a name, or a number from 0)"
             raise InputError(f"{source}: there is no column {name!r}, only {', '.join(names)}; {hint}")
-    _check_apart([name for name in (text, pair, label, *wanted.choices) if name], source)
-    return Columns(text, pair, label, wanted.choices)
-
-
-def _check_apart(used: Sequence[str], source: str) -> None:
-    """Raise an InputError for a column that would be read twice: a text with its label in it is no example."""
-    if twice := next((name for name, count in Counter(used).items() if count > 1), None):
+    used = Counter(name for name in (text, pair, label, *wanted.choices) if name)
+    if twice := next((name for name, count in used.items() if count > 1), None):  # a text with its label in it is none
         raise InputError(f"{source}: column {twice!r} cannot be two of text, pair, label and choices; name another")
+    return Columns(text, pair, label, wanted.choices)
 
 
 def _named(wanted: Columns, names: list[str]) -> Columns:

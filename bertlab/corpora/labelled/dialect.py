@@ -58,7 +58,8 @@ def dialect_of(sample: Sequence[str], columns: Columns, path: Path) -> Dialect:
     """
     rows = [line for line in sample if line.strip()]
     first = rows[0][:SAMPLE_CHARACTERS].rstrip("\r\n") if rows else ""
-    for delimiter in [one for one in DELIMITERS if one in first] or _usual(path):
+    usual = "," if path.suffix.lower() == ".csv" else "\t"
+    for delimiter in [one for one in DELIMITERS if one in first] or usual:
         cells: list[str] = next(cells_of([first], delimiter=delimiter), [])
         if columns.name(cells) and (len(cells) > 1 or columns.text in cells or path.suffix.lower() != ".txt"):
             return Dialect(delimiter, header=True)
@@ -69,10 +70,6 @@ def dialect_of(sample: Sequence[str], columns: Columns, path: Path) -> Dialect:
     if columns.by_number or path.suffix.lower() in (".csv", ".tsv"):
         return Dialect(_dividing(rows), header=not columns.by_number)
     return Dialect("", header=False)
-
-
-def _usual(path: Path) -> str:
-    return "," if path.suffix.lower() == ".csv" else "\t"
 
 
 def _labels_first(rows: Sequence[str], columns: Columns, path: Path) -> bool:

@@ -12,7 +12,7 @@ from bertlab.corpora.labelled.columns import Columns
 from bertlab.corpora.labelled.conll import TAGS, WORDS, Tags, check_word, wanted
 from bertlab.corpora.labelled.records import Record
 from bertlab.corpora.labelled.squad import SquadEntry, qa_examples
-from bertlab.corpora.labelled.tabular import ReadOptions, choice_examples, text_examples
+from bertlab.corpora.labelled.tabular import ReadOptions
 from bertlab.corpora.reading import Skipped, usable
 from bertlab.errors import InputError
 
@@ -26,7 +26,12 @@ def read_dataset(name: str, column: str = "text") -> Iterator[str]:
     `name` and errors are those of `read_rows`; InputError also names a missing column, and the row that holds no text.
     """
     for number, row in enumerate(read_rows(name), start=1):
-        yield _text(row, column, f"{name}, row {number}")
+        where = f"{name}, row {number}"
+        if column not in row:
+            raise InputError(f"{where}: there is no column {column!r}; choose one of {', '.join(row)}")
+        if not isinstance(text := row[column], str):
+            raise InputError(f"{where}: {column!r} holds no text but {text!r:.40}; repair or leave out that row")
+        yield text
 
 
 def read_rows(name: str, split: str = "train", **options: str) -> Iterator[dict[str, object]]:
@@ -66,21 +71,13 @@ def _named(value: object, feature: object) -> object:
     return names[value] if value >= 0 else None
 
 
-def _text(row: dict, column: str, where: str) -> str:
-    if column not in row:
-        raise InputError(f"{where}: there is no column {column!r}; choose one of {', '.join(row)}")
-    if not isinstance(row[column], str):
-        raise InputError(f"{where}: {column!r} holds no text but {row[column]!r:.40}; repair or leave out that row")
-    return row[column]
-
-
 Reader = Callable[[Iterator[Record], str, ReadOptions], Iterator]  # rows, what errors call them, options -> examples
 
 
 @dataclass(frozen=True)
 class HubSet:
-    """Where a data set is (as in `read_rows`), and how its rows become examples; columns that are not given are found
-    by their usual names.
+    """Where a data set is (as in `read_rows`), for which task, and what its columns hold; those that are not given are
+    found by their usual names.
 
     `revision` is the branch of Parquet files that the hub makes of data sets whose own files are a program. `unknown`
     is the number that marks a missing label; of classes it is known to be -1. `dev` is the split to choose a checkpoint
@@ -88,38 +85,22 @@ class HubSet:
     """
 
     address: str
-    reader: Reader
+    task: str = ""
     columns: Columns = Columns()
     problem: Problem = "single_label_classification"
     revision: str | None = None
     unknown: float | None = None
     dev: str = "validation"
 
-    @property
-    def task(self) -> str:
-        """The task that these examples are for."""
-        return TASKS.get(self.reader, "")
-
 
 def read_hub(
-    source: str | HubSet,
-    split: str = "train",
-    *,
-    pairs: bool | None = None,
-    labelled: bool = True,
-    skipped: Skipped | None = None,
+    source: HubSet, reader: Reader, split: str = "train", pairs: bool | None = None, skipped: Skipped | None = None
 ) -> Iterator:
-    """Yield the examples of a split of a data set, given by its name in `HUB` or as a HubSet.
-
-    `pairs`, `labelled` and `skipped` are those of ReadOptions; rows without a known label, as in the test splits of
-    GLUE, are mistakes unless `labelled=False`. InputError names the data set and the row.
+    """Yield the examples that the `reader` of a task makes of a split. `pairs` and `skipped` are those of ReadOptions;
+    rows without a known label, as in the test splits of GLUE, are mistakes. InputError names the data set and the row.
     """
-    if isinstance(source, str):
-        if source not in HUB:
-            raise InputError(f"{source}: no data set that is known by its name, as are {', '.join(HUB)}")
-        source = HUB[source]
-    options = ReadOptions(source.columns, source.problem, pairs, labelled, skipped=skipped)
-    yield from source.reader(_records(source, split), source.address, options)
+    options = ReadOptions(source.columns, source.problem, pairs, skipped=skipped)
+    yield from reader(_records(source, split), source.address, options)
 
 
 def _records(source: HubSet, split: str) -> Iterator[Record]:
@@ -148,7 +129,7 @@ def _question(record: Record) -> SquadEntry:
 
 def word_rows(records: Iterator[Record], source: str, options: ReadOptions) -> Iterator[TokenExample]:
     """Yield the sentences of rows with a list of words and one of labels."""
-    tags, names = Tags() if options.labelled else None, _word_columns(options.columns)
+    tags, names = Tags() if options.labelled else None, (options.columns.text or WORDS, options.columns.label or TAGS)
     if tags is not None:
         first = list(islice(records, PEEK))
         found = (record.values.get(names[1]) for record in first)
@@ -156,10 +137,6 @@ def word_rows(records: Iterator[Record], source: str, options: ReadOptions) -> I
         records = chain(first, records)
     read = partial(_token_example, names=names, tags=tags)
     yield from wanted(usable(records, read, options.skipped), options.skipped)
-
-
-def _word_columns(columns: Columns) -> tuple[str, str]:
-    return columns.text or WORDS, columns.label or TAGS
 
 
 def _token_example(record: Record, names: tuple[str, str], tags: Tags | None) -> TokenExample:
@@ -192,28 +169,22 @@ INFERENCE = Columns("premise", "hypothesis", "label")
 NAMES = Columns(WORDS, label=TAGS)
 PARQUET = "refs/convert/parquet"
 
-TASKS: dict[Reader, str] = {
-    text_examples: "sentence",
-    word_rows: "token",
-    question_rows: "qa",
-    choice_examples: "choice",
-}  # by reader
 HUB = {
-    "cola": HubSet("nyu-mll/glue/cola", text_examples, SENTENCE),
-    "sst2": HubSet("nyu-mll/glue/sst2", text_examples, SENTENCE),
-    "mrpc": HubSet("nyu-mll/glue/mrpc", text_examples, SENTENCES),
-    "stsb": HubSet("nyu-mll/glue/stsb", text_examples, SENTENCES, "regression", unknown=-1),
-    "qqp": HubSet("nyu-mll/glue/qqp", text_examples, Columns("question1", "question2", "label")),
-    "mnli": HubSet("nyu-mll/glue/mnli", text_examples, INFERENCE, dev="validation_matched"),
-    "qnli": HubSet("nyu-mll/glue/qnli", text_examples, Columns("question", "sentence", "label")),
-    "rte": HubSet("nyu-mll/glue/rte", text_examples, SENTENCES),
-    "wnli": HubSet("nyu-mll/glue/wnli", text_examples, SENTENCES),
-    "snli": HubSet("stanfordnlp/snli", text_examples, INFERENCE),
-    "imdb": HubSet("stanfordnlp/imdb", text_examples, Columns("text", label="label"), dev="test"),
-    "ag_news": HubSet("fancyzhx/ag_news", text_examples, Columns("text", label="label"), dev="test"),
-    "squad": HubSet("rajpurkar/squad", question_rows),
-    "squad_v2": HubSet("rajpurkar/squad_v2", question_rows),
-    "wnut_17": HubSet("leondz/wnut_17", word_rows, NAMES, revision=PARQUET),
-    "conll2003": HubSet("eriktks/conll2003", word_rows, NAMES, revision=PARQUET),
-    "swag": HubSet("allenai/swag/regular", choice_examples, Columns("startphrase", label="label")),
+    "cola": HubSet("nyu-mll/glue/cola", "sentence", SENTENCE),
+    "sst2": HubSet("nyu-mll/glue/sst2", "sentence", SENTENCE),
+    "mrpc": HubSet("nyu-mll/glue/mrpc", "sentence", SENTENCES),
+    "stsb": HubSet("nyu-mll/glue/stsb", "sentence", SENTENCES, "regression", unknown=-1),
+    "qqp": HubSet("nyu-mll/glue/qqp", "sentence", Columns("question1", "question2", "label")),
+    "mnli": HubSet("nyu-mll/glue/mnli", "sentence", INFERENCE, dev="validation_matched"),
+    "qnli": HubSet("nyu-mll/glue/qnli", "sentence", Columns("question", "sentence", "label")),
+    "rte": HubSet("nyu-mll/glue/rte", "sentence", SENTENCES),
+    "wnli": HubSet("nyu-mll/glue/wnli", "sentence", SENTENCES),
+    "snli": HubSet("stanfordnlp/snli", "sentence", INFERENCE),
+    "imdb": HubSet("stanfordnlp/imdb", "sentence", Columns("text", label="label"), dev="test"),
+    "ag_news": HubSet("fancyzhx/ag_news", "sentence", Columns("text", label="label"), dev="test"),
+    "squad": HubSet("rajpurkar/squad", "qa"),
+    "squad_v2": HubSet("rajpurkar/squad_v2", "qa"),
+    "wnut_17": HubSet("leondz/wnut_17", "token", NAMES, revision=PARQUET),
+    "conll2003": HubSet("eriktks/conll2003", "token", NAMES, revision=PARQUET),
+    "swag": HubSet("allenai/swag/regular", "choice", Columns("startphrase", label="label")),
 }

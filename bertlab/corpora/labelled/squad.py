@@ -94,14 +94,13 @@ def _is_impossible(entry: dict, where: str) -> bool:
 
 def squad_text(examples: Iterable[QAExample], title: str) -> str:
     """Return the questions as SQuAD 2.0 JSON, each with a paragraph of its own."""
-    data = {"title": title, "paragraphs": [_paragraph(example) for example in examples]}
+    paragraphs = []
+    for example in examples:
+        answers = [] if example.is_impossible else [{"text": example.answer, "answer_start": example.answer_start}]
+        entry = {"id": example.id, "question": example.question, "answers": answers}
+        paragraphs.append({"context": example.context, "qas": [entry | {"is_impossible": example.is_impossible}]})
+    data = {"title": title, "paragraphs": paragraphs}
     return json.dumps({"version": "v2.0", "data": [data]}, ensure_ascii=False, indent=1) + "\n"
-
-
-def _paragraph(example: QAExample) -> dict:
-    answers = [] if example.is_impossible else [{"text": example.answer, "answer_start": example.answer_start}]
-    entry = {"id": example.id, "question": example.question, "answers": answers}
-    return {"context": example.context, "qas": [entry | {"is_impossible": example.is_impossible}]}
 
 
 def _field(entry: object, name: str, kind: type | UnionType, where: str) -> Any:

@@ -2,16 +2,14 @@
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import count as forever
 from itertools import cycle
 
-from bertlab.corpora.examples import Document, QAExample
+from bertlab.corpora.examples import Document, QAExample, TextExample
 from bertlab.corpora.storyworld import scenes
 from bertlab.corpora.storyworld.scenes import errands, home, nature, people, trips
 from bertlab.corpora.storyworld.telling import Sentence
-from bertlab.corpora.storyworld.world import SPLITS, World
-from bertlab.errors import InputError
+from bertlab.corpora.storyworld.world import World
 
 
 def documents(seed: int = 0, count: int | None = None, split: str = "train") -> Iterator[Document]:
@@ -74,14 +72,6 @@ def _question(rng: random.Random, split: str, name: str) -> QAExample:
             return QAExample(name, question, " ".join(passage), answer, offset, kind=kind)
 
 
-@dataclass(frozen=True)
-class Labelled:
-    """A short text and what it is about."""
-
-    text: str
-    label: str
-
-
 TOPICS = {
     "work": people.at_work,
     "shopping": errands.coloured_thing,
@@ -92,20 +82,18 @@ TOPICS = {
 }
 
 
-def labelled_sentences(seed: int = 0, count: int = 120, split: str = "test") -> list[Labelled]:
+def labelled_sentences(seed: int = 0, count: int = 120, split: str = "test") -> list[TextExample]:
     """Short texts of two sentences, each from a scene on one of six topics, in turn."""
     topics = cycle(TOPICS.items())
     texts = []
-    for rng in generators("labelled", seed, count, split):
+    for number, rng in enumerate(generators("labelled", seed, count, split)):
         label, scene = next(topics)
         sentences = [sentence.text for sentence in scene(World(rng, split))]
         first = rng.randrange(len(sentences) - 1)
-        texts.append(Labelled(" ".join(sentences[first : first + 2]), label))
+        texts.append(TextExample(str(number), " ".join(sentences[first : first + 2]), label=label))
     return texts
 
 
 def generators(purpose: str, seed: int, count: int | None, split: str) -> Iterator[random.Random]:
-    if split not in SPLITS:
-        raise InputError(f"split must be one of {', '.join(SPLITS)}, not {split!r}")
     for number in forever() if count is None else range(count):
         yield random.Random(f"{purpose}-{split}-{seed}-{number}")

@@ -9,7 +9,6 @@ from pathlib import Path
 from bertlab.corpora import storyworld
 from bertlab.corpora.examples import ChoiceExample, Document, QAExample, TextExample, TokenExample
 from bertlab.corpora.labelled.squad import squad_text
-from bertlab.errors import InputError
 from bertlab.io.atomic import atomic_write, with_ending
 
 
@@ -20,10 +19,6 @@ def write_storyworld(kind: str, out: Path, count: int, seed: int, split: str) ->
     documents: plain text, a blank line between two; questions, adversarial: SQuAD 2.0 JSON; sentiment, entailment,
     matching: CSV with columns text, (pair,) label; entities: CoNLL, word and label in two columns; choices: JSON lines.
     """
-    if kind not in FORMATS:
-        raise InputError(f"{kind!r} is no kind of text that the storyworld writes: {', '.join(FORMATS)}")
-    if count < 1:
-        raise InputError(f"--count {count}: write at least one")
     endings, as_text = FORMATS[kind]
     path = with_ending(Path(out), *endings)
     atomic_write(path, as_text(getattr(storyworld, kind)(seed, count, split)))

@@ -39,6 +39,14 @@ def table(section: str, name: str) -> tuple[tuple[str, ...], ...]:
 
 
 @cache
+def goods() -> tuple[tuple[str, str, str], ...]:
+    """Return (thing, shop, seller) of all that is sold one by one: no bottles or sacks of something."""
+    shops = table("shops", "goods")
+    rows = [(thing.strip(), shop, seller) for shop, seller, things in shops for thing in things.split(",")]
+    return tuple(row for row in rows if " of " not in row[0])
+
+
+@cache
 def _irregular() -> dict[str, str]:
     return dict(entry.split() for line in _PAST.splitlines() for entry in line.split("|"))
 
@@ -71,16 +79,9 @@ def present(verb: str) -> str:
 
 def plural(noun: str) -> str:
     """ "box" -> "boxes"; also the -s of a verb."""
-    special = {"mouse": "mice", "goose": "geese", "wolf": "wolves", "sheep": "sheep", "goldfish": "goldfish"}
-    special |= {
-        "salmon": "salmon",
-        "butterfly": "butterflies",
-        "ox": "oxen",
-        "fish": "fish",
-        "larva": "larvae",
-    }
-    if noun in special:
-        return special[noun]
+    special = {"mouse": "mice", "goose": "geese", "wolf": "wolves", "ox": "oxen", "larva": "larvae"}
+    if noun in special or noun in ("sheep", "goldfish", "salmon", "fish"):
+        return special.get(noun, noun)
     if noun.endswith("y") and noun[-2] not in "aeiou":
         return noun[:-1] + "ies"
     return noun + ("es" if noun.endswith(("s", "x", "ch", "sh", "z")) else "s")

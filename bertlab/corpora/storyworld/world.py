@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from bertlab.corpora.storyworld.lexicon import table, words
+from bertlab.corpora.storyworld.lexicon import goods, table, words
 from bertlab.corpora.storyworld.telling import Sentence, Teller
+from bertlab.errors import InputError
 
 REGIONS = 20  # parts of the country, each with its own people, towns, trades and animals
 LEAST = 6  # entries of a list for each part; a shorter list is shared among fewer parts
@@ -79,6 +80,8 @@ class World:
     about_hero: bool = False  # the last sentence was about the hero alone: only then may a pronoun replace the name
 
     def __post_init__(self):
+        if self.split not in SPLITS:
+            raise InputError(f"split must be one of {', '.join(SPLITS)}, not {self.split!r}")
         self.region = self.rng.randrange(REGIONS)
         self.teller = Teller(self.rng, self.plain)
         self._draw_people()
@@ -105,7 +108,6 @@ class World:
         self.hero, name = hero, hero.name.title()
         self.slots = {"hero": name, "name": name, "job": self.job[0]}
         friend, relation = self.rng.choice([tie for tie in ties if tie[0] is not hero])
-        self.friend = friend
         self.slots |= {"friend": friend.name.title(), "fname": friend.name.title(), "relation": relation[0]}
         self.slots |= PRONOUNS[hero.gender]
         self.slots |= {"f" + key: value for key, value in PRONOUNS[friend.gender].items()}
@@ -118,20 +120,10 @@ class World:
         self.pet_row = next(row for row in table("animals", "kinds") if row[0] == kind)
         vehicle = self.rng.choice(table("travel", "vehicles"))
         self.slots |= {"town": town.title(), "street": street.title(), "family": family.title()}
-        self.slots |= {
-            "animal": kind,
-            "pet": pet.title(),
-            "petname": pet.title(),
-            "vehicle": vehicle[0],
-            "ride": vehicle[1],
-        }
-        self.slots |= {
-            "stop": vehicle[2],
-            "trouble": self.verb(vehicle[3]),
-            "workplace": self.job[1],
-            "tool": self.job[2],
-        }
-        self.slots |= {"product": self.job[3], "make": self.job[4], "supply": self.job[5]}
+        self.slots |= {"animal": kind, "pet": pet.title(), "petname": pet.title()}
+        self.slots |= dict(zip(("vehicle", "ride", "stop"), vehicle[:3], strict=True))
+        self.slots |= {"trouble": self.verb(vehicle[3])}
+        self.slots |= dict(zip(("workplace", "tool", "product", "make", "supply"), self.job[1:6], strict=True))
         self.slots["trait"], self.slots["ftrait"] = self.rng.sample(words("mind", "traits"), 2)
         self.slots |= {"look": self.pet_row[6], "ffamily": ffamily.title()}
         self.slots |= {"adverb": self.choice("mind", "adverbs")}
@@ -184,11 +176,10 @@ class World:
 
         Noun and colour are a combination of the split.
         """
-        goods = [(g.strip(), row) for row in table("shops", "goods") for g in row[2].split(",")]
-        goods = [(g, row) for g, row in goods if " of " not in g and not g.startswith("dozen")]
-        (noun, row), colour = self.pair(goods, words("shops", "colours"))
+        single = [row for row in goods() if not row[0].startswith("dozen")]
+        (noun, shop, seller), colour = self.pair(single, words("shops", "colours"))
         attributes = (self.choice("shops", "qualities"), colour, self.choice("shops", "materials"))
-        return Thing(noun, attributes[: self.rng.randint(2, 3)]), row[0], row[1]
+        return Thing(noun, attributes[: self.rng.randint(2, 3)]), shop, seller
 
     def place(self) -> tuple[Thing, tuple[str, ...]]:
         """Draw a place to visit, and its row: place, sight, what one does there, what one brings."""

@@ -73,9 +73,8 @@ class Reporter:
     def report(self) -> None:
         """Show and log the steps since the last row, if there are any."""
         self.training.gather()
-        if not self.training.pending:
+        if not (row := self.training.end_row()):
             return
-        row = self.training.end_row()
         self.bar.set_postfix(self.figures(row))
         if self.callbacks.log:
             self.callbacks.log(row)

@@ -47,13 +47,9 @@ class Member(NamedTuple):
 
 def member() -> Member | None:
     """Return the place that torchrun or srun gave this process; None if neither started it."""
-    names = TORCHRUN if {"RANK", "WORLD_SIZE"} <= os.environ.keys() else SRUN if under_srun() else ()
+    under_srun = "SLURM_STEP_ID" in os.environ and int(os.environ.get("SLURM_NTASKS", 1)) > 1  # as one of several
+    names = TORCHRUN if {"RANK", "WORLD_SIZE"} <= os.environ.keys() else SRUN if under_srun else ()
     return Member(*(int(os.environ.get(name, 0)) for name in names)) if names else None
-
-
-def under_srun() -> bool:
-    """Return whether SLURM's srun has started this process as one of several."""
-    return "SLURM_STEP_ID" in os.environ and int(os.environ.get("SLURM_NTASKS", 1)) > 1
 
 
 def is_first() -> bool:

@@ -27,9 +27,6 @@ class Choice:
     format: str
     reason: str
 
-    def __str__(self) -> str:
-        return f"{self.format} ({self.reason})"
-
 
 @dataclass(frozen=True)
 class Products:

@@ -33,24 +33,14 @@ def deferred_signals() -> Iterator[Callable[[], int]]:
 
     A second signal acts at once, as it would have before. Outside the main thread no signals arrive.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield lambda: 0
-        return
     received: list[int] = []
 
     def note(number: int, _: object) -> None:
         received.append(number)
         put_back()
 
-    def put_back() -> None:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-    before = {number: signal.signal(number, note) for number in STOPPING}
-    try:
+    with handled(STOPPING, note) as put_back:
         yield lambda: received[0] if received else 0
-    finally:
-        put_back()
 
 
 @contextmanager
@@ -69,14 +59,17 @@ def ended_by_signals() -> Iterator[None]:
 
 
 @contextmanager
-def handled(numbers: Iterable[int], handler: Any) -> Iterator[None]:
-    """Let `handler`, as signal.signal takes it, handle these signals. Outside the main thread nothing changes."""
-    if threading.current_thread() is not threading.main_thread():  # only there it can be set
-        yield
-        return
-    before = {number: signal.signal(number, handler) for number in numbers}
-    try:
-        yield
-    finally:
+def handled(numbers: Iterable[int], handler: Any) -> Iterator[Callable[[], None]]:
+    """Let `handler`, as signal.signal takes it, handle these signals until the block ends, or the function is called
+    that it yields. Outside the main thread nothing changes."""
+    is_main = threading.current_thread() is threading.main_thread()  # only there it can be set
+    before = {number: signal.signal(number, handler) for number in numbers if is_main}
+
+    def put_back() -> None:
         for number, earlier in before.items():
             signal.signal(number, earlier)
+
+    try:
+        yield put_back
+    finally:
+        put_back()

@@ -83,7 +83,9 @@ class TrainingLog:
     def __init__(self, devices: Devices, operations: Callable[[Batch], float] | None = None):
         """`operations` counts what a batch needs; with it each row has the utilisation of the device."""
         self._devices, self._operations = devices, operations
-        self._possible = self._possible_rate() if operations else 0.0
+        self._possible = 0.0  # operations per second
+        if operations:
+            self._possible = devices.world_size * product_rate(devices.device, devices.product_type)
         self.rows: list[Row] = []
         self.names: list[str] = []
         self.skipped = self.skipped_in_a_row = self.step = 0
@@ -91,10 +93,6 @@ class TrainingLog:
         self._fresh: list[Tensor] = []  # of each step (1 + N,): was its gradient finite; this process's N figures
         self._start = self._last = time.perf_counter()
         self._clear()
-
-    def _possible_rate(self) -> float:
-        devices = self._devices
-        return devices.world_size * product_rate(devices.device, devices.product_type)
 
     def _clear(self) -> None:
         self._figures: list[list[float]] = []  # of each step that was not skipped, of all processes
@@ -132,11 +130,6 @@ class TrainingLog:
                 self._figures.append(row)
 
     @property
-    def pending(self) -> bool:
-        """Whether there are gathered steps that no row holds yet."""
-        return bool(self._figures)
-
-    @property
     def diverged(self) -> bool:
         return self.skipped_in_a_row >= MOST_SKIPPED
 
@@ -144,8 +137,10 @@ class TrainingLog:
         """Return the seconds of the training, those before a kill included."""
         return time.perf_counter() - self._start
 
-    def end_row(self) -> Row:
-        """Add and return the row of the steps since the last one, as far as they are gathered."""
+    def end_row(self) -> Row | None:
+        """Add and return the row of the steps since the last one; None if no figures of any were gathered."""
+        if not self._figures:
+            return None
         means = {name: fmean(values) for name, values in zip(self.names, zip(*self._figures, strict=True), strict=True)}
         now = time.perf_counter()
         passed = now - self._last

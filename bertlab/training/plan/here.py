@@ -31,10 +31,13 @@ class Pace:
     micro_batch: float  # what each micro-batch takes besides, however many texts it holds
     parameter: float  # clipping and AdamW, for each parameter, once a step
 
-    def step(self, job: Job) -> float:
-        """Return the seconds of a step."""
-        texts = job.share * (job.config.num_hidden_layers * self.layer + self.around)
-        return texts + job.micro_batches * self.micro_batch + job.parameters * self.parameter
+    def step(self, job: Job) -> dict[str, float]:
+        """Return the seconds of a step by part."""
+        return {
+            "layers": job.share * job.config.num_hidden_layers * self.layer,
+            "embeddings and heads": job.share * self.around + job.micro_batches * self.micro_batch,
+            "clipping and AdamW": job.parameters * self.parameter,
+        }
 
 
 def choose_here(job: Job, precision: Precision) -> tuple[Job, Devices, Choice]:

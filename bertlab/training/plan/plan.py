@@ -122,21 +122,16 @@ def plan_here(job: Job, precision: Precision = "auto") -> Plan:
     """Plan a job on this machine, whose pace is measured in some seconds."""
     job, devices, choice = choose_here(job, precision)
     started = time.perf_counter(), time.process_time()
-    pace, layers = measure(job, devices), job.config.num_hidden_layers
+    pace = measure(job, devices)
     passed, worked = time.perf_counter() - started[0], time.process_time() - started[1]
     crowded = job.on_cpu and worked < 0.7 * passed  # one thread alone would work all the time
     busy = "; other programs took much of the processor, so this is too slow: repeat it without them" if crowded else ""
-    step = {
-        "layers": job.share * layers * pace.layer,
-        "embeddings and heads": job.share * pace.around + job.micro_batches * pace.micro_batch,
-        "clipping and AdamW": job.parameters * pace.parameter,
-    }
     assumptions = [
         Assumption("pace", f"{1000 * pace.layer:.3g} ms a layer and text", f"measured now, on 1 and 2 layers{busy}"),
         Assumption("precision", choice.format, choice.reason, "--precision"),
         *_of_the_job(job),
     ]
-    return Plan(job, f"this machine ({devices.device.type})", step, None, assumptions)
+    return Plan(job, f"this machine ({devices.device.type})", pace.step(job), None, assumptions)
 
 
 def _of_the_job(job: Job) -> list[Assumption]:

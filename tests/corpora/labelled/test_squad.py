@@ -41,12 +41,6 @@ def test_a_question(tmp_path):
     assert not one.is_impossible
 
 
-def test_it_is_still_where_it_was():
-    from bertlab.corpora import documents as files
-
-    assert files.read_squad is read_squad
-
-
 def test_all_gold_answers_count_once_each(tmp_path):
     texts = ["Ash", "Dog Ash", "Ash", "", "Dog Ash", "ran"]
     answers = [{"text": text, "answer_start": CONTEXT.find(text)} for text in texts]

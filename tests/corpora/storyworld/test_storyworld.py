@@ -109,10 +109,10 @@ def combinations() -> dict[str, set]:
             drawn[self.split].add((_word(first), _word(second)))
             return first, second
 
-        def spy_draw(world, *lists):
-            first, second, blamed, adjective = draw(world, *lists)
-            drawn[world.split].add((first, second, adjective))
-            return first, second, blamed, adjective
+        def spy_draw(world, first, second, lists):
+            slots = draw(world, first, second, lists)
+            drawn[world.split].add((slots[first], slots[second], slots["adjective"]))
+            return slots
 
         patch.setattr(World, "_draw_people", spy_people)
         patch.setattr(World, "pair", spy_pair)

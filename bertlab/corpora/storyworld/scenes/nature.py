@@ -7,16 +7,15 @@ from bertlab.corpora.storyworld.telling import Sentence
 from bertlab.corpora.storyworld.world import Thing, World
 
 
+def _animal(w: World) -> dict[str, str]:
+    """Draw an animal of this region, with all that the lexicon says of it."""
+    names = "kind family young sound eats lives look move special".split()
+    return dict(zip(names, w.rng.choice(w.local(table("animals", "kinds"))), strict=True))
+
+
 def facts(w: World) -> Iterator[Sentence]:
-    kind, family, young, sound, eats, lives, look, move, special = w.rng.choice(w.local(table("animals", "kinds")))
-    slots = {
-        "kind": kind,
-        "kinds": plural(kind),
-        "family": family,
-        "families": plural(family),
-        "young": young,
-    }
-    slots |= {"sound": sound, "eats": eats, "lives": lives, "look": look, "move": move, "special": special}
+    slots = _animal(w)
+    slots |= {"kinds": plural(slots["kind"]), "families": plural(slots["family"])}
     yield w.tell("{hero} <read> {friend} a book about {kinds}.", {"What <be> the book about?": "kinds"}, **slots)
     yield w.tell(_told_or_read("{kinds} are {look} {families}.", w), **slots)
     patterns = [
@@ -35,15 +34,8 @@ def _told_or_read(pattern: str, w: World) -> str:
 
 
 def sighting(w: World) -> Iterator[Sentence]:
-    kind, _, young, sound, eats, lives, look, move, _ = w.rng.choice(w.local(table("animals", "kinds")))
-    slots = {
-        "kind": Thing(kind, (look,)),
-        "young": young,
-        "sound": sound,
-        "eats": eats,
-        "lives": lives,
-        "move": move,
-    }
+    animal = _animal(w)
+    slots = animal | {"kind": Thing(animal["kind"], (animal["look"],))}
     yield w.tell("{hero} <see> a {kind_full} by the {lives}.", {"What <do> {hero} see?": "kind_full"}, **slots)
     yield w.tell("“It {sound} and {move}: a {kind},” <say> {friend}.", **slots)
     yield w.tell("{H} <give> {eats} to {kind} and {young}.", {"What <do> {hero} give to the {kind}?": "eats"}, **slots)

@@ -4,7 +4,7 @@ The animal didn't cross the street because it was too tired.   (it = the animal)
 The animal didn't cross the street because it was too wide.    (it = the street)
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from bertlab.corpora.storyworld.lexicon import words
 from bertlab.corpora.storyworld.telling import Sentence
@@ -13,37 +13,27 @@ from bertlab.corpora.storyworld.world import World, split_of
 _NOT = "[didn't|did not]"
 
 
-def draw_reason(
-    w: World,
-    firsts: Sequence[str],
-    seconds: Sequence[str],
-    first_adjectives: Sequence[str],
-    second_adjectives: Sequence[str],
-) -> tuple[str, str, str, str]:
-    """Draw (first, second, the one to blame, adjective); words and adjective are a combination of the split."""
+def draw_reason(w: World, first: str, second: str, lists: str) -> dict[str, str]:
+    """Draw two things as the slots `first` and `second`, which of them is `blamed`, and why: an `adjective` of it. They
+    are a combination of the split; `lists` names those of the lexicon."""
+    firsts, seconds, *adjectives = (words("because", name) for name in lists.split())
     for _ in range(2000):
-        first, second = w.rng.choice(firsts), w.rng.choice(seconds)
+        things = w.rng.choice(firsts), w.rng.choice(seconds)
         to_blame = w.rng.randrange(2)
-        adjective = w.rng.choice((first_adjectives, second_adjectives)[to_blame])
-        if split_of(first, second, adjective) == w.split:
-            return first, second, (first, second)[to_blame], adjective
+        adjective = w.rng.choice(adjectives[to_blame])
+        if split_of(*things, adjective) == w.split:
+            return {first: things[0], second: things[1], "blamed": things[to_blame], "adjective": adjective}
     raise RuntimeError(f"no reason for split {w.split!r}")
 
 
 def crossing_slots(w: World) -> dict[str, str]:
-    agents, barriers = words("because", "agents"), words("because", "barriers")
-    adjectives = words("because", "agent_adjectives"), words("because", "barrier_adjectives")
-    agent, barrier, blamed, adjective = draw_reason(w, agents, barriers, *adjectives)
-    cross = w.choice("because", "crossings")
-    return {"agent": agent, "barrier": barrier, "blamed": blamed, "adjective": adjective, "cross": cross}
+    slots = draw_reason(w, "agent", "barrier", "agents barriers agent_adjectives barrier_adjectives")
+    return slots | {"cross": w.choice("because", "crossings")}
 
 
 def fitting_slots(w: World) -> dict[str, str]:
-    cargo, containers = words("because", "cargo"), words("because", "containers")
-    adjectives = words("because", "cargo_adjectives"), words("because", "container_adjectives")
-    thing, container, blamed, adjective = draw_reason(w, cargo, containers, *adjectives)
-    fit = w.choice("because", "fits")
-    return {"thing": thing, "container": container, "blamed": blamed, "adjective": adjective, "fit": fit}
+    slots = draw_reason(w, "thing", "container", "cargo containers cargo_adjectives container_adjectives")
+    return slots | {"fit": w.choice("because", "fits")}
 
 
 CROSSING = "The {agent} " + _NOT + " {cross} the {barrier} because "

@@ -14,7 +14,7 @@ from functools import cache
 
 from bertlab.corpora.examples import QAExample
 from bertlab.corpora.storyworld.documents import questions, tell_document
-from bertlab.corpora.storyworld.lexicon import table, words
+from bertlab.corpora.storyworld.lexicon import goods, table, words
 from bertlab.corpora.storyworld.telling import Teller
 
 DRAWS = 40  # of other people and things, until one fits the passage
@@ -225,11 +225,10 @@ def values() -> dict[str, tuple[str, ...]]:
     """Return what each slot can be filled with, from the lexicon."""
     people = dict.fromkeys(words("people", "women") + words("people", "men"))
     names = tuple(name.title() for name in people)
-    goods = [each.strip() for row in table("shops", "goods") for each in row[2].split(",")]
     return {
         "who": names,
         "whom": names,
-        "item": tuple(each for each in goods if " of " not in each and not each.startswith("dozen")),
+        "item": tuple(thing for thing, *_ in goods() if not thing.startswith("dozen")),
         **{slot: tuple(dict.fromkeys(row[n] for row in table(*names))) for slot, (*names, n) in COLUMNS.items()},
         **{slot: words(*names) for slot, names in LISTS.items()},
         **{slot: tuple(name.title() for name in words(*names)) for slot, names in NAMES.items()},

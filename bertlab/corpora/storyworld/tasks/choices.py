@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from bertlab.corpora.examples import ChoiceExample
-from bertlab.corpora.storyworld.lexicon import table, words
+from bertlab.corpora.storyworld.lexicon import goods, table, words
 from bertlab.corpora.storyworld.tasks.facts import called, people, worlds
 from bertlab.corpora.storyworld.world import PRONOUNS, World
 
@@ -27,9 +27,6 @@ class ChoiceStory:
 
 @cache
 def stories() -> tuple[ChoiceStory, ...]:
-    goods = tuple(
-        (g.strip(), *row[:2]) for row in table("shops", "goods") for g in row[2].split(",") if " of " not in g
-    )
     pets = tuple(row for row in table("animals", "kinds") if row[0] in words("animals", "pets"))
     months = tuple((month.title(), season, seasonal) for season, month, seasonal in table("mind", "seasons"))
     return (
@@ -64,7 +61,7 @@ def stories() -> tuple[ChoiceStory, ...]:
         ChoiceStory(months,
               ("It <be> {c0}, and {who} <walk> down {street} Street.",),
               ("{he} <see> {c2} everywhere: it <be> {c1}.", "{he} <love> {c1} and its {c2}.")),
-        ChoiceStory(goods,
+        ChoiceStory(goods(),
               ("{who} <want> a {c0}.", "{who} <need> a {colour} {c0}."),
               ("{he} <walk> to the {c1}.", "{he} <go> to the {c2} of the {c1}.")),
     )  # fmt: skip

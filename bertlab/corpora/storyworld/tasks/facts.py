@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from bertlab.corpora.storyworld.documents import generators
-from bertlab.corpora.storyworld.lexicon import table, words
+from bertlab.corpora.storyworld.lexicon import goods, table, words
 from bertlab.corpora.storyworld.world import PRONOUNS, Person, World
 
 
@@ -31,10 +31,9 @@ def others(person: Person) -> list[Person]:
     return [other for other in people() if other != person]
 
 
-def called(person: Person, key: str, prefix: str = "") -> dict[str, str]:
-    """Return the slots of a person: {key} is the name; {he}, {him} and {his} have the right gender, and the prefix."""
-    forms = {prefix + form: PRONOUNS[person.gender][form] for form in ("he", "him", "his")}
-    return {key: person.name.title()} | forms
+def called(person: Person, key: str) -> dict[str, str]:
+    """Return the slots of a person: {key} is the name; {he}, {him} and {his} have the right gender."""
+    return {key: person.name.title()} | {form: PRONOUNS[person.gender][form] for form in ("he", "him", "his")}
 
 
 Value = tuple[str, str]  # as stated, as claimed: "baker", "bakery"
@@ -65,10 +64,6 @@ class Fact:
         return instead, more
 
 
-def _columns(section: str, name: str, first: int, second: int) -> tuple[Value, ...]:
-    return tuple((row[first], row[second]) for row in table(section, name))
-
-
 def _twice(values: Sequence[str]) -> tuple[Value, ...]:
     return tuple((value, value) for value in values)
 
@@ -76,18 +71,17 @@ def _twice(values: Sequence[str]) -> tuple[Value, ...]:
 @cache
 def facts() -> tuple[Fact, ...]:
     kinds = {row[0]: row[1] for row in table("animals", "kinds")}
-    goods = tuple((g.strip(), row[0]) for row in table("shops", "goods") for g in row[2].split(",") if " of " not in g)
     months = tuple((month.title(), season) for season, month, _ in table("mind", "seasons"))
     things = words("sentiment", "things")
     thing = "The {noun} of {who} <be> {stated}."
     return (
-        Fact(_columns("work", "jobs", 0, 1), "{who} <be> a {stated}.",
+        Fact(tuple((job, place) for job, place, *_ in table("work", "jobs")), "{who} <be> a {stated}.",
              ("{who} <work> as a {stated}.", "{who} <work> at the {claimed}.")),
         Fact(tuple((pet, kinds[pet]) for pet in words("animals", "pets")), "{who} <have> a {stated}.",
              ("{who} <own> a {stated}.", "The pet of {who} <be> a {claimed}.")),
         Fact(months, "{who} <have> {his} birthday in {stated}.",
              ("The birthday of {who} <be> in {stated}.", "The birthday of {who} <be> in {claimed}.")),
-        Fact(goods, "{who} <get> a {stated} as a gift.",
+        Fact(tuple((thing, shop) for thing, shop, _ in goods()), "{who} <get> a {stated} as a gift.",
              ("The gift for {who} <be> a {stated}.", "The gift for {who} <be> from the {claimed}.")),
         Fact(_twice([town.title() for town in words("places", "towns")]), "{who} <live> in {stated}.",
              ("The home of {who} <be> in {stated}.",)),
