@@ -170,6 +170,15 @@ def test_a_signal_while_the_last_checkpoint_is_measured_is_heeded(cli, monkeypat
     assert code == 0 and "this run" in out and not Path("run/resume").exists(), err
 
 
+def test_who_interrupts_the_measuring_is_told_how_to_go_on(cli, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(tuning, "write_report", lambda *_, **__: signal.raise_signal(signal.SIGINT))
+        code, _, err = cli(f"{LINE} --steps 3 --out run")
+    assert code == 130 and "stopped while it was measured; the same command with --resume goes on" in err
+    code, out, err = cli(f"{LINE} --steps 3 --out run --resume")
+    assert code == 0 and "this run" in out and "step 3" not in err, err  # nothing is trained again
+
+
 WITHOUT = {"sklearn": "baselines", "matplotlib": "figures"}
 
 

@@ -70,7 +70,10 @@ def run_once(options: Options, recipe: FinetuneRecipe, sets: Sets, out: Path) ->
     if options.control:
         learn_control(options, recipe, sets, out)
     say(f"measuring on {len(sets.test):,} examples ...")
-    rows = measure(out, recipe, sets, options)
+    try:
+        rows = measure(out, recipe, sets, options)
+    except KeyboardInterrupt:
+        end_stopped("while it was measured")
     atomic_write(out / COMPARISON, json.dumps(rows, indent=2) + "\n")
     task = find_task(recipe.task)
     about = f"{recipe.model}, fine-tuned: {task.about}. " + " ".join(sets.notes)
