@@ -62,8 +62,10 @@ def two_measures(found: Mapping[str, tuple[Interval, Interval]], labels: tuple[s
         ax.plot([left, right], [y, y], color=colour, lw=1.2, alpha=0.5)
         ax.plot([x, x], [low, high], color=colour, lw=1.2, alpha=0.5)
         ax.plot(x, y, "o", color=colour, ms=7)
-        end, shift, align = (left, -6, "right") if x < middle else (right, 6, "left")
-        ax.annotate(name, (end, y), (shift, 0), textcoords="offset points", ha=align, va="center", size=9, color=INK,
+        end, shift, align = (left, (-6, 0), "right") if x < middle else (right, (6, 0), "left")
+        if name == first:
+            end, shift = x, (5, 8)  # above the dashed line
+        ax.annotate(name, (end, y), shift, textcoords="offset points", ha=align, va="center", size=9, color=INK,
                     path_effects=around, parse_math=False)  # fmt: skip
     ax.margins(x=0.3)  # for the names
     ax.set(xlabel=labels[0], ylabel=labels[1])
