@@ -38,7 +38,7 @@ def compare(size: str, precision: str, rounds: int) -> tuple[str, ...]:
     config, rows = config_of(size), BATCH.get(size, 32)
     job, devices, _ = choose_here(Job(config, batch_size=rows, max_tokens=TOKENS, fill=FILL), precision)
     start = clock()
-    predicted = measure(job, devices, clock).step(job)
+    predicted = sum(measure(job, devices, clock).step(job).values())
     taken = clock() - start
     model, batch = TimedModel(job, config.num_hidden_layers, devices, clock), make_batch(job, rows)
     steps = [model.gradients(batch) + model.update() for _ in range(rounds + 1)][1:]

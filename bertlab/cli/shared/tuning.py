@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -28,6 +29,7 @@ from bertlab.tasks.registry import find_task, open_task
 from bertlab.training.engine.checkpoints import Checkpoints
 from bertlab.training.engine.devices import is_first
 from bertlab.training.engine.reproducibility import Conditions
+from bertlab.training.engine.signals import remember
 from bertlab.training.finetune import finetune, head_config, start_model, task_and_fields
 from bertlab.training.finetune_recipe import FinetuneRecipe
 from bertlab.training.grid import run_trial, search
@@ -73,6 +75,7 @@ def run_once(options: Options, recipe: FinetuneRecipe, sets: Sets, out: Path) ->
     try:
         rows = measure(out, recipe, sets, options)
     except KeyboardInterrupt:
+        remember(signal.SIGINT)
         end_stopped("while it was measured")
     atomic_write(out / COMPARISON, json.dumps(rows, indent=2) + "\n")
     task = find_task(recipe.task)
