@@ -76,7 +76,7 @@ def test_you_guess_then_bert_does(tab, site):
 def test_what_a_long_text_leaves_out_is_said(tab, site):
     show(tab, site, "?text=" + "+".join(["We+saw+___+and+went+on"] * 13))  # 78 words, 13 gaps
     answered(tab)
-    assert tab.locator("#words button").count() == 60 and "the first 60 words" in tab.locator("#note").text_content()
+    assert tab.locator("#words button").count() == 60 and "the first 60 words" in tab.locator("#words p").text_content()
     assert tab.locator(".bars").count() == 8 and "Only the first 8 gaps" in tab.locator("#scale").text_content()
 
 

@@ -101,7 +101,8 @@ function drawSentence() {
     return button;
   });
   const focused = [...find("words").children].indexOf(document.activeElement);
-  find("words").replaceChildren(...buttons);
+  const rest = all.length > BUTTONS ? [element("p", { className: "note", textContent: say.buttons(BUTTONS) })] : [];
+  find("words").replaceChildren(...buttons, ...rest);
   buttons[focused]?.focus();
   const chosen = document.activeElement === find("swap-to") ? find("swap-word").value : ""; // what stands for it is being typed
   const options = all.map((word, value) => element("option", { value, textContent: bare(word), hidden: isHidden(word) }));
@@ -113,8 +114,7 @@ function drawSentence() {
   find("special").checked = state.special;
   find("layers-box").open = state.layers;
   const example = site.gaps.find((one) => one.text === text);
-  const note = example?.note && !covered ? say.notes[example.note] : ""; // it would give the answer away
-  find("note").textContent = all.length > BUTTONS ? say.buttons(BUTTONS) : note;
+  find("note").textContent = example?.note && !covered ? say.notes[example.note] : ""; // it would give the answer away
   for (const [i, button] of [...find("examples").children].entries()) button.ariaPressed = site.gaps[i] === example;
 }
 
