@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bertlab.cli.shared.messages import end_stopped, print_result, reached, report_saved, say
+from bertlab.cli.shared.messages import end_stopped, measuring, print_result, reached, report_saved, say
 from bertlab.cli.shared.settings import (
     RECIPE_OPTIONS,
     Flat,
@@ -135,8 +135,8 @@ class Pretrain:
         from bertlab.evaluation.card import write_card
         from bertlab.evaluation.held_out import Learned
 
-        say("measuring on held-out text ...")
-        measures = material.measure(result.model, result.tokenizer, Learned(recipe.second_task, recipe.max_tokens))
+        with measuring("held-out text"):
+            measures = material.measure(result.model, result.tokenizer, Learned(recipe.second_task, recipe.max_tokens))
         line = command_line(f"pretrain {self._recipe_name()}", self, (*RECIPE_OPTIONS, *IN_CARD))
         free = not (self.text or self.store)
         write_card(out, recipe.name, material.about, asdict(recipe), measures, result.seconds, line, free)

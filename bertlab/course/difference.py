@@ -94,9 +94,7 @@ def pattern(found: Any, right: Any, path: Path) -> str:
             found, right = found[step], right[step]
     found, right = (each.item() if isinstance(each, Tensor) and not each.ndim else each for each in (found, right))
     if isinstance(right, float):
-        own = found if isinstance(found, int | float) and right and not path else math.nan
-        near = [ratio for ratio in RATIOS if math.isclose(own, ratio * right, rel_tol=1e-4)]
-        return f" Yours is {near[0]:.4g} times that." if near else ""
+        return _ratio(found, right) if isinstance(found, int | float) and right and not path else ""
     both = isinstance(found, Tensor) and isinstance(right, Tensor)
     if not both or (found.shape, kind(found)) != (right.shape, kind(right)):
         return ""
@@ -110,6 +108,11 @@ def pattern(found: Any, right: Any, path: Path) -> str:
         return " The numbers are right, but not in their places."
     rows = [row for row in range(len(right)) if not _alike(found[row], right[row]).all()]
     return f" Only rows {rows} of {len(right)} differ." if right.ndim > 1 and len(rows) < len(right) else ""
+
+
+def _ratio(found: float, right: float) -> str:
+    near = (ratio for ratio in RATIOS if math.isclose(found, ratio * right, rel_tol=1e-4))
+    return next((f" Yours is {ratio:.4g} times that." for ratio in near), "")
 
 
 def says_little(found: Any) -> bool:

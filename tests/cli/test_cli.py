@@ -1,6 +1,7 @@
 """The `bertlab` command as a person uses it: from text to model to prediction, and what it says to mistakes."""
 
 import json
+import signal
 import subprocess
 import sys
 from contextlib import chdir, redirect_stderr, redirect_stdout
@@ -11,6 +12,7 @@ import pytest
 
 from bertlab import BertForPreTraining, Tokenizer
 from bertlab.cli.main import main
+from bertlab.cli.shared.material import PretrainingText
 from bertlab.corpora.documents import read_documents
 from bertlab.corpora.labelled.squad import read_squad
 from bertlab.corpora.storyworld.export import write_storyworld
@@ -67,6 +69,16 @@ def test_pretrain_writes_a_run_that_is_a_checkpoint(place):
     card = (run / "README.md").read_text()
     assert f"{measures['masked_top1']:.3f}" in card
     assert "bertlab pretrain own-text --text FILES --steps 2 --batch-size 4" in card
+
+
+def test_who_interrupts_the_measuring_of_a_pretraining_is_told_how_to_go_on(place, monkeypatch):
+    run = ("pretrain", "--text", "story.txt", "--steps", 2, "--batch-size", 4, "--device", "cpu", "--out", "cut")
+    with monkeypatch.context() as patch:
+        patch.setattr(PretrainingText, "measure", lambda *_: signal.raise_signal(signal.SIGINT))
+        done = bertlab(*run, cwd=place)
+    assert done.returncode == 130 and "stopped while it was measured; the same command with --resume" in done.stderr
+    ok(*run, "--resume", cwd=place)
+    assert (place / "cut" / "measures.json").exists() and not (place / "cut" / "resume").exists()
 
 
 def test_pretrain_with_a_given_vocabulary(place):

@@ -1,12 +1,15 @@
 """What the commands print: results to stdout, progress and the rest to stderr."""
 
 import json
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
 from bertlab.errors import shortened
-from bertlab.training.engine.signals import exit_code
+from bertlab.training.engine.signals import exit_code, remember
 
 MOST_SAID = 2000  # characters
 INTERRUPTED = 130  # the exit code that a shell expects after Ctrl-C
@@ -42,6 +45,17 @@ def end_stopped(where: str) -> NoReturn:
     """End the command after a signal stopped a training, whose state is saved; the exit code names the signal."""
     say(f"stopped {where}; the same command with --resume goes on")
     raise SystemExit(exit_code())
+
+
+@contextmanager
+def measuring(what: str) -> Iterator[None]:
+    """Say on `what` a trained model is measured. Who presses Ctrl-C meanwhile is told how to go on."""
+    say(f"measuring on {what} ...")
+    try:
+        yield
+    except KeyboardInterrupt:
+        remember(signal.SIGINT)
+        end_stopped("while it was measured")
 
 
 def reached(rows: list[dict[str, Any]]) -> str:

@@ -2,7 +2,6 @@
 
 import json
 import re
-import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -12,7 +11,7 @@ from pathlib import Path
 from tqdm.auto import tqdm
 
 from bertlab.cli.shared.examples import Sets, known_examples, note_skipped
-from bertlab.cli.shared.messages import end_stopped, reached, say
+from bertlab.cli.shared.messages import end_stopped, measuring, reached, say
 from bertlab.config import BertConfig
 from bertlab.evaluation.baselines import save_baselines
 from bertlab.evaluation.card import write_card
@@ -29,7 +28,6 @@ from bertlab.tasks.registry import find_task, open_task
 from bertlab.training.engine.checkpoints import Checkpoints
 from bertlab.training.engine.devices import is_first
 from bertlab.training.engine.reproducibility import Conditions
-from bertlab.training.engine.signals import remember
 from bertlab.training.finetune import finetune, head_config, start_model, task_and_fields
 from bertlab.training.finetune_recipe import FinetuneRecipe
 from bertlab.training.grid import run_trial, search
@@ -71,12 +69,8 @@ def run_once(options: Options, recipe: FinetuneRecipe, sets: Sets, out: Path) ->
         return {}
     if options.control:
         learn_control(options, recipe, sets, out)
-    say(f"measuring on {len(sets.test):,} examples ...")
-    try:
+    with measuring(f"{len(sets.test):,} examples"):
         rows = measure(out, recipe, sets, options)
-    except KeyboardInterrupt:
-        remember(signal.SIGINT)
-        end_stopped("while it was measured")
     atomic_write(out / COMPARISON, json.dumps(rows, indent=2) + "\n")
     task = find_task(recipe.task)
     about = f"{recipe.model}, fine-tuned: {task.about}. " + " ".join(sets.notes)

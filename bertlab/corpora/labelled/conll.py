@@ -65,8 +65,8 @@ def read_conll(
         raise InputError(
             f"{path}: column {label_column} holds numbers such as {labels[0]}, no labels; see --label-column"
         )
-    for lines in first[:1] if labelled else []:
-        _check_heading(lines, word_column, label_column, path)
+    if labels:
+        _check_heading(first[0], word_column, label_column, path)
     tags.decide(labels)
 
     def read(lines: Sequence[Line]) -> TokenExample:
