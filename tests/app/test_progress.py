@@ -56,6 +56,18 @@ def test_rows_come_once_and_are_kept(app):
     assert len(app.button) == 0  # the bar is gone
 
 
+def test_what_comes_below_keeps_its_place(app):
+    """If it moved, a browser would show it twice while the page is computed again."""
+
+    def places():
+        return [number for number, element in app.main.children.items() if element.type == "text"]
+
+    app.run()
+    computed = places()
+    app.run()
+    assert places() == computed
+
+
 def test_stop_keeps_the_rows_and_continue_goes_on(app):
     app.session_state["press at"] = 5
     app.run()

@@ -65,15 +65,15 @@ def rows_of(key: Key, begin: Callable[[], Iterator], total: int, draw: Callable[
 
 def take_rows(bar: "Bar", total: int, draw: Callable[[list], None] | None) -> list:
     """Compute all remaining rows. Pressing Stop, or anything else, interrupts where the bar or the rows are drawn."""
-    picture, drawn, pause = st.empty(), time.monotonic(), REDRAW
+    drawn, pause = time.monotonic(), REDRAW
     while bar.work.advance():
         bar(len(bar.work.rows), total)
         if draw and bar.shown and (start := time.monotonic()) - drawn > pause:
-            with picture.container():
+            with bar.picture.container():
                 draw(bar.work.rows)
             drawn = time.monotonic()
             pause = max(REDRAW, PAUSE_PER_PICTURE * (drawn - start))
-    picture.empty()
+    bar.picture.empty()
     return bar.work.rows
 
 
@@ -104,16 +104,17 @@ def waited(key: Key, make: Callable[[], Result], message: str) -> Result:
 def whole(key: Key, make: Callable[["Bar"], object], begin: Callable[[], Work] = Work, total: int = 0):
     """Return make(bar), cached under `key`. Stop returns the rows so far, out of `total`, or raises layout.Stopped if
     there are none: parts of any other result are of no use."""
+    place, picture = st.empty(), st.empty()  # for a kept result, too: what comes below keeps its place on the page
     if (kept := kept_result(key)) is not None:
         return kept
-    place, work = st.empty(), begun(key, begin)
+    work = begun(key, begin)
     if work.stopped:
         offer_to_continue(place, work, total)
         if not work.rows:
             raise layout.Stopped
         return work.rows
     with ended(key):
-        result = make(Bar(place, work))
+        result = make(Bar(place, picture, work))
     place.empty()
     _result(*key, (result,))
     return result
@@ -122,8 +123,9 @@ def whole(key: Key, make: Callable[["Bar"], object], begin: Callable[[], Work] =
 class Bar:
     """A progress bar with a Stop button, called with (done, total). It appears only if the work takes long."""
 
-    def __init__(self, place, work: Work):
-        self.place, self.work, self.start, self.shown, self.drawn = place, work, time.monotonic(), None, 0.0
+    def __init__(self, place, picture, work: Work):
+        self.place, self.picture, self.work = place, picture, work
+        self.start, self.shown, self.drawn = time.monotonic(), None, 0.0
 
     def __call__(self, done: int, total: int) -> None:
         left = (time.monotonic() - self.start) * (total - done) / max(done, 1)
