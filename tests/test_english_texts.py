@@ -68,7 +68,7 @@ def texts(name: str) -> list[tuple[str, str]]:
     """Return (id, text) of each text of a file, or of the files that fit a pattern; a pair has two texts and one id."""
     if name.endswith(".csv"):
         return [(row["id"], row[key]) for row in rows(name) for key in ("text", "text_a", "text_b") if key in row]
-    files = sorted(path.name for path in FOLDER.glob(name))
+    files = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.glob(name))
     if name.endswith(".json"):
         return [(article["title"], passage(article)["context"]) for file in files for article in articles(file)]
     return [(about["sent_id"], " ".join(row[0] for row in lines)) for file in files for about, lines in sentences(file)]

@@ -15,21 +15,20 @@ print what they know of the held-out text there.
 import argparse
 import json
 import random
-from collections.abc import Callable, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice
 from pathlib import Path
 
 import torch
 
 from benchmarks.finetuning.learning_curve import READ, Labelled
 from bertlab.__main__ import main as bertlab
-from bertlab.corpora.cloze import cloze_questions
 from bertlab.corpora.english.large import read_articles
 from bertlab.corpora.english.measured import measured_passages
 from bertlab.corpora.english.overlap import Overlap, Removed, without_overlap
-from bertlab.corpora.examples import QAExample, TextExample, TokenExample
+from bertlab.corpora.examples import Document, QAExample, TextExample, TokenExample
 from bertlab.corpora.labelled.conll import read_conll
 from bertlab.corpora.labelled.parts import keep_apart
 from bertlab.corpora.labelled.squad import read_squad, squad_text
@@ -56,17 +55,24 @@ from bertlab.training.run_settings import PretrainSettings
 OURS = Path(__file__).parents[1] / "english"
 # WNUT-17's; works and products are none
 KINDS = {"person": "PER", "location": "LOC", "corporation": "ORG", "group": "ORG"}
-OFTEN = {"imdb": 1, "mr": 6, "opinions": 12}  # a review of IMDB makes several rows, and there are many of them
+OFTEN = {
+    "imdb": 1,
+    "mr": 6,
+    "opinions": 12,
+    "more": 6,
+}  # a review of IMDB makes several rows, and there are many of them
 CHOSEN_BY = 500
 NAMES = {"neg": "negative", "pos": "positive"}
-CLOZES = 8000
 NO_ANSWER = 4  # one question of SQuAD in so many is also asked of another passage of its article
 
 
 def opinions(data: Path, out: Path) -> None:
     """Film reviews of IMDB and MR, and opinions of other things in data/english: 2,000 of each set, or the topics kept
     apart, to measure on, and 500 of each set of films to choose by."""
-    parts: dict[str, list[TextExample]] = {"train": [], "dev": []}
+    parts: dict[str, list[TextExample]] = {
+        "train": [*read_table(OURS / "more/opinions.csv")] * OFTEN["more"],
+        "dev": [],
+    }
     for name, read in READ.items():
         known, test = map(labelled, read(OURS if name == "opinions" else data))
         chosen_by = 0 if name == "opinions" else CHOSEN_BY
@@ -85,7 +91,7 @@ def names(data: Path, out: Path) -> None:
     """Names in tweets (WNUT-17, its kinds mapped to PER, LOC, ORG), on the web (UNER-EWT) and in data/english."""
     tweets = [e for file in ("wnut17train.conll", "emerging.dev.conll") for e in read_conll(data / "wnut17" / file)]
     web, chosen_by = keep_apart(list(read_conll(data / "uner_ewt" / "dev.conll")), 5)
-    ours = list(read_conll(OURS / "names-train.conll"))
+    ours = [e for file in ("names-train.conll", "more/names.conll") for e in read_conll(OURS / file)]
     atomic_write(out / "train.conll", conll_text([*map(three_kinds, tweets), *web, *ours]))
     atomic_write(out / "dev.conll", conll_text(chosen_by))
     atomic_write(out / "test.conll", conll_text(read_conll(data / "uner_ewt" / "test.conll")))
@@ -109,16 +115,28 @@ def pairs(data: Path, out: Path) -> None:
 
 
 def questions(data: Path, out: Path) -> None:
-    """SQuAD's head twice, questions of ours, questions that the passage does not answer, and clozes from Wikipedia."""
+    """SQuAD's head and questions of ours, on passages of ours (twice) and of Wikipedia, some without an answer."""
     known, chosen_by = keep_apart(list(read_squad(data / "squad" / "train-v1.1.head.json")), 20)
+    ours = [e for file in ("questions-train.json", "more/questions.json") for e in read_squad(OURS / file)]
     articles = without_overlap(read_articles(data, "train", True), Overlap(measured_passages(data)), Removed())
-    clozes = islice(cloze_questions(articles, most=1), CLOZES)
-    ours = list(read_squad(OURS / "questions-train.json"))
-    again = [replace(example, id=f"{example.id}-2") for example in known + ours]
-    mixed = [*known, *ours, *again, *clozes, *without_answer(known)]
+    again = [replace(example, id=f"{example.id}-2") for example in ours]
+    mixed = [*known, *ours, *again, *on_articles(articles), *without_answer(known)]
     atomic_write(out / "train.json", squad_text(random.Random(0).sample(mixed, len(mixed)), "train"))
     atomic_write(out / "dev.json", squad_text([*chosen_by, *without_answer(chosen_by)], "dev"))
     atomic_write(out / "test.json", squad_text(list(read_squad(data / "squad" / "xquad.en.json")), "XQuAD-en"))
+
+
+def on_articles(articles: Iterable[Document]) -> Iterator[QAExample]:
+    """Yield the questions of ours on passages of `articles`: the file says where a passage stands, and its checksum."""
+    asked: dict[str, list[dict]] = {}
+    for entry in map(json.loads, (OURS / "more/wikipedia-questions.jsonl").read_text(encoding="utf-8").splitlines()):
+        asked.setdefault(entry["title"], []).append(entry)
+    for article in articles:
+        for entry in asked.get(article.title, ()):
+            passage = " ".join(article.sentences[slice(*entry["sentences"])])
+            if zlib.crc32(passage.encode()) == entry["crc32"]:
+                for number, (question, answer, start) in enumerate(entry["questions"]):
+                    yield QAExample(f"{entry['crc32']}-{number}", question, passage, answer, start)
 
 
 def without_answer(examples: Sequence[QAExample]) -> list[QAExample]:
