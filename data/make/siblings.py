@@ -92,7 +92,7 @@ def names(data: Path, out: Path) -> None:
     tweets = [e for file in ("wnut17train.conll", "emerging.dev.conll") for e in read_conll(data / "wnut17" / file)]
     web, chosen_by = keep_apart(list(read_conll(data / "uner_ewt" / "dev.conll")), 5)
     ours = [e for file in ("names-train.conll", "more/names.conll") for e in read_conll(OURS / file)]
-    atomic_write(out / "train.conll", conll_text([*map(three_kinds, tweets), *web, *ours]))
+    atomic_write(out / "train.conll", conll_text([*map(three_kinds, tweets), *web * 3, *ours]))
     atomic_write(out / "dev.conll", conll_text(chosen_by))
     atomic_write(out / "test.conll", conll_text(read_conll(data / "uner_ewt" / "test.conll")))
 
@@ -159,7 +159,7 @@ TEXTS: dict[str, Callable[[Path, Path], None]] = {
 }
 FINETUNE = {
     "sentiment": "sentence --train train.csv --dev dev.csv --test test-mr.csv --steps 1400 --max-length 128",
-    "names": "token --train train.conll --dev dev.conll --test test.conll --epochs 4",
+    "names": "token --train train.conll --dev dev.conll --test test.conll --epochs 3",
     "pairs": "pair --train train.csv --dev dev.csv --test test.csv --epochs 2",
     "questions": "qa --train train.json --dev dev.json --test test.json --epochs 2 --max-length 256",
 }

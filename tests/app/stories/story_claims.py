@@ -470,8 +470,8 @@ def irony(station: Station) -> list[float]:
 
 def an_orchard(station: Station) -> list[float]:
     found = [names(chosen(station)[key]) for key in ("text", "other")]
-    other = names("Apple bought a company.")
-    assert [every for every, _ in (*found, other)] == [[("Microsoft", "ORG")], [], [("Apple", "ORG")]]
+    other = names("Subway bought a company.")
+    assert [every for every, _ in (*found, other)] == [[("Microsoft", "ORG")], [], [("Subway", "ORG")]]
     return percent(*(sure for _, sure in (*found, other)))
 
 
