@@ -42,7 +42,7 @@ def test_each_page_says_so(page, weak, sure):
 
 def test_no_answer_is_no_next_best_of_a_model_that_always_answers():
     passage = "The match was stopped after an hour because the floodlights failed. It will be played again on Tuesday."
-    app = opened("tasks", tasks_tab="Answers", question="Why was the match stopped?", text=passage)
+    app = opened("tasks", tasks_tab="Answers", question="When was the match stopped?", text=passage)
     assert fine(app) and "Next best: " in said(app) and "“no answer”" not in said(app).partition("Next best: ")[2][:60]
 
 

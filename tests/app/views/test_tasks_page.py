@@ -144,11 +144,10 @@ def marks(app) -> str:
 
 
 def test_doubtful_names_are_marked():
-    text = "Hi Priya, could you send the slides to Tom Becker at Siemens before noon?"
-    app = opened("tasks", tasks_tab=NAMES, text=text, word="12")  # counted from 0, with the comma
+    app = opened("tasks", tasks_tab=NAMES, text="The new Dyson from Argos broke on Friday.", word="2")  # counted from 0
     assert fine(app) and "Dashed, with a question mark" in said(app)
     shown = unstyled(marks(app))
-    assert ">Siemens&nbsp;<small>?</small>" in shown and "Tom Becker&nbsp;<small>PER</small>" in shown
+    assert ">Dyson&nbsp;<small>?</small>" in shown and "Argos&nbsp;<small>LOC</small>" in shown
     assert "**O** (no name), with a probability of 9" in labels(app)[0]
     assert labels(app)[0].endswith("below 99% it is a guess. The model does not read its capital letter.")
     app = opened("tasks", tasks_tab=NAMES, text="Tom Becker is here.")
