@@ -5,12 +5,25 @@ import runpy
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
+from statistics import median
 
 import pytest
-from test_english_texts import FOLDER, LIKENESS, articles, passage, rows, sentences, texts, trigrams, words
+from test_english_texts import (
+    FOLDER,
+    LIKENESS,
+    articles,
+    passage,
+    rows,
+    sentences,
+    texts,
+    trigrams,
+    words,
+    words_shared,
+)
 
 from benchmarks.explorer import real_text
 from bertlab.corpora.english.large import read_articles
+from bertlab.corpora.examples import QAExample
 from bertlab.corpora.labelled.conll import read_conll
 from bertlab.corpora.labelled.squad import read_squad
 from bertlab.corpora.labelled.tabular import read_table
@@ -69,6 +82,12 @@ def test_passages_are_short_and_each_leaves_something_open():
     assert len(examples) == sum(len(each["qas"]) for each in found)
     assert all(whole_words(e.context, e.answer, e.answer_start) for e in examples if not e.is_impossible)
     assert LEFT_OPEN[0] < sum(e.is_impossible for e in examples) / len(examples) < LEFT_OPEN[1]
+    assert shared(examples) == 0
+
+
+def shared(examples: list[QAExample]) -> float:
+    """The median share of a question's words that stand in the sentence which answers it."""
+    return median(share for e in examples for share in words_shared(e.question, e.context, e.answer_start))
 
 
 def whole_words(context: str, answer: str, start: int) -> bool:
@@ -94,6 +113,7 @@ def test_each_passage_of_wikipedia_is_found_and_holds_the_answers(monkeypatch):
     found = list(on_articles(read_articles(DATA)))
     assert len(found) == sum(len(entry["questions"]) for entry in ASKED)
     assert all(whole_words(e.context, e.answer, e.answer_start) for e in found if not e.is_impossible)
+    assert shared(found) == 0.25
 
 
 def test_names_are_bio_and_read_as_written():
