@@ -28,6 +28,7 @@ TABLES = {
     "senses.csv": ["id", "word", "sense", "clue", "text"],
 }
 NAMES = {split: f"names-{split}.conll" for split in ("train", "test")}
+LABELLED_NAMES = [*NAMES.values(), "more/names.conll"]
 QUESTIONS = {split: f"questions-{split}.json" for split in ("train", "test")}
 TEXTS = [*TABLES, "names-*.conll", "questions-*.json"]
 
@@ -130,7 +131,7 @@ def test_each_sense_has_as_many_clues_before_its_word_as_after():
     assert {len({row["sense"] for row in table if row["word"] == word}) for word in ("bank", "bat", "bow")} == {2}
 
 
-@pytest.mark.parametrize("name", NAMES.values())
+@pytest.mark.parametrize("name", LABELLED_NAMES)
 def test_labels_of_names_are_bio_as_written(name):
     for about, lines in sentences(name):
         labels = ["O", *(label for _, label in lines)]
@@ -139,14 +140,14 @@ def test_labels_of_names_are_bio_as_written(name):
         assert not wrong, f"{name}, sentence {about['sent_id']}: {wrong} does not continue a name"
 
 
-@pytest.mark.parametrize("name", NAMES.values())
+@pytest.mark.parametrize("name", LABELLED_NAMES)
 def test_words_of_names_are_cut_as_the_rules_say(name):
     attached = re.compile(r"\w([,;:!?\"]|'s|n't)$", re.IGNORECASE)
     wrong = [word for _, lines in sentences(name) for word, _ in lines if attached.search(word)]
     assert not wrong, f"{name}: a mark or an ending is not its own word: {wrong}"
 
 
-@pytest.mark.parametrize("name", NAMES.values())
+@pytest.mark.parametrize("name", LABELLED_NAMES)
 def test_names_are_read_as_written(name):
     read = [(list(example.words), list(example.labels)) for example in read_conll(FOLDER / name)]
     assert read == [([word for word, _ in lines], [label for _, label in lines]) for _, lines in sentences(name)]
@@ -289,15 +290,19 @@ def test_each_passage_has_four_questions_and_a_quarter_of_them_no_answer():
         assert sum(impossible) == count, f"{split}: {sum(impossible)} of {4 * count} questions have no answer"
 
 
+def whole_words(context: str, text: str, start: int) -> bool:
+    """Whether `text` stands at `start` of its context and cuts no word."""
+    return re.compile(rf"(?<!\w){re.escape(text)}(?!\w)").match(context, start) is not None
+
+
 def test_answers_of_questions_stand_in_their_passages_as_whole_words():
     for entry, context in questions():
         assert bool(entry["answers"]) != entry["is_impossible"], entry["id"]
         spans = {(answer["answer_start"], answer["text"]) for answer in entry["answers"]}
         assert len(spans) == len(entry["answers"]), f"{entry['id']}: an answer twice"
         for start, text in spans:
-            around = context[max(start - 1, 0) : start + len(text) + 1]
             assert context.startswith(text, start), f"{entry['id']}: {text!r} is not at character {start}"
-            assert re.search(rf"(?<!\w){re.escape(text)}(?!\w)", around), f"{entry['id']}: {text!r} cuts a word"
+            assert whole_words(context, text, start), f"{entry['id']}: {text!r} cuts a word"
 
 
 @pytest.mark.parametrize("name", QUESTIONS.values())
