@@ -171,12 +171,12 @@ class Tokenizer:
             row.offsets.extend([*segment.offsets[:length], (0, 0)])
         return row
 
-    def batch(self, rows: Sequence[Row]) -> dict[str, torch.Tensor]:
-        """Return rows padded to the longest: input_ids, token_type_ids, attention_mask."""
+    def batch(self, rows: Sequence[Row], length: int | None = None) -> dict[str, torch.Tensor]:
+        """Return rows padded to the longest, or to `length`: input_ids, token_type_ids, attention_mask."""
         return {
-            "input_ids": stack([row.ids for row in rows], self.pad_token_id),
-            "token_type_ids": stack([row.types for row in rows], 0),
-            "attention_mask": stack([[1] * len(row.ids) for row in rows], 0),
+            "input_ids": stack([row.ids for row in rows], self.pad_token_id, length),
+            "token_type_ids": stack([row.types for row in rows], 0, length),
+            "attention_mask": stack([[1] * len(row.ids) for row in rows], 0, length),
         }
 
     def special_mask(self, input_ids: torch.Tensor) -> torch.Tensor:

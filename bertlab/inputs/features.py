@@ -53,23 +53,24 @@ def cut_words(cut: int, count: int, length: int) -> str:
     return f"{which} cut at {length} tokens: the model reads no more of it"
 
 
-def collate(features: Sequence[Feature], tokenizer: Tokenizer) -> Batch:
+def collate(features: Sequence[Feature], tokenizer: Tokenizer, length: int | None = None) -> Batch:
     """Return input_ids, token_type_ids, attention_mask (B, S), or (B, C, S), and the targets (B,), (B, S) or (B, N).
 
-    Rows are padded to the longest one; where a target is a list of one number per token, with -100.
+    Rows are padded to the longest one, or to `length`; where a target is a list of one number per token, with -100.
     """
-    batch = tokenizer.batch([row for feature in features for row in feature.rows])
+    batch = tokenizer.batch([row for feature in features for row in feature.rows], length)
+    more = 0 if length is None else length - max(feature.length for feature in features)
     if (choices := len(features[0].rows)) > 1:
         batch = {name: tensor.unflatten(0, (-1, choices)) for name, tensor in batch.items()}  # (B*C, S) -> (B, C, S)
     for name in features[0].targets:
-        batch[name] = _stacked([feature.targets[name] for feature in features])
+        batch[name] = _stacked([feature.targets[name] for feature in features], more)
     return batch
 
 
-def _stacked(values: Sequence[Target]) -> Tensor:
+def _stacked(values: Sequence[Target], more: int) -> Tensor:
     rows = [value for value in values if isinstance(value, list)]
     if rows and isinstance(rows[0][0], int):
-        return stack(rows, IGNORED)  # (B, S)
+        return stack(rows, IGNORED, max(map(len, rows)) + more)  # (B, S)
     return torch.tensor(values)  # (B,), or (B, N) of a number for each class
 
 

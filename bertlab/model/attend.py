@@ -17,7 +17,17 @@ from bertlab.errors import InputError
 from bertlab.model.base import may_be_read
 
 Kernel = Literal["explicit", "fused", "nested"]
-ROWS = 64  # on a CPU, oneDNN builds a kernel for each number of rows that it has not met: few numbers, few kernels
+ROWS = 64  # of a large batch; on a CPU their number is a multiple of it
+
+
+def few_sizes(size: int, least: int = 1) -> int:
+    """Round a size up by at most a sixteenth, to a multiple of `least`, so that few sizes occur.
+
+    On a CPU, oneDNN builds a kernel for each size that it has not met, which takes time, and keeps a thousand of them,
+    which takes gigabytes in bfloat16.
+    """
+    unit = max(least, 2 ** max(size.bit_length() - 5, 0))
+    return -(-size // unit) * unit
 
 
 class Packing:
@@ -25,9 +35,9 @@ class Packing:
 
     Made from an attention_mask (B, S) that is on the CPU and moved with `to`, it costs a GPU no stop to count tokens.
     Rows of the mask may have gaps, but heads read the first position of each: where a row begins with padding, it is
-    not `usable`, and the batch is computed whole. With `filled` a large batch is packed into a multiple of 64 rows: its
-    first token fills those that are left over, and unpacking drops them. On a CPU a small model's step is then a tenth
-    shorter.
+    not `usable`, and the batch is computed whole. With `filled` a large batch is packed into one of few numbers of
+    rows, a multiple of 64: its first token fills those that are left over, and unpacking drops them. On a CPU a small
+    model's step is then a tenth shorter.
     """
 
     def __init__(self, attention_mask: Tensor, filled: bool = False):
@@ -35,7 +45,7 @@ class Packing:
         self.usable = bool(attention_mask[:, :1].all())
         positions = attention_mask.flatten().nonzero().squeeze(1)  # (N,), numbers of 0..B*S-1
         self.tokens = len(positions)
-        missing = -self.tokens % ROWS if filled and self.tokens >= 8 * ROWS else 0
+        missing = few_sizes(self.tokens, ROWS) - self.tokens if filled and self.tokens >= 8 * ROWS else 0
         self.packed = F.pad(positions, (0, missing))  # (N or a few more,), 0 where the first token fills up
         self.row_starts = F.pad(attention_mask.ne(0).sum(1).cumsum(0), (1, 0))  # (B + 1,), numbers of 0..N
 

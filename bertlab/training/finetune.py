@@ -15,6 +15,7 @@ from bertlab.config import BertConfig
 from bertlab.errors import InputError
 from bertlab.inputs.features import Feature, collate
 from bertlab.model import BertModel
+from bertlab.model.attend import few_sizes
 from bertlab.model.base import OTHER_MODEL, PretrainedModel, check_first_token
 from bertlab.tasks.base import Task
 from bertlab.tasks.registry import family_of, find_task, foreign_options
@@ -247,7 +248,9 @@ def batches(features: Sequence[Feature], tokenizer: Tokenizer, recipe: FinetuneR
     while True:
         order = by_length(features, size, random.Random(f"{recipe.seed} {epoch}"))
         for chosen in order[max(0, start - epoch * each) :]:
-            yield collate([features[number] for number in chosen], tokenizer)
+            some = [features[number] for number in chosen]
+            longest = max(feature.length for feature in some)
+            yield collate(some, tokenizer, min(few_sizes(longest), recipe.max_length))
         epoch += 1
 
 

@@ -210,6 +210,9 @@ def test_a_batch_is_padded_and_its_labels_are_ignored_there():
     assert batch["labels"].tolist() == [[-100, 0, 1, -100, -100], [-100, 0, -100, -100, -100]]
     assert batch["attention_mask"].tolist() == [[1] * 5, [1, 1, 1, 0, 0]]
     assert "offset_mapping" not in batch
+    longer = collate(features, TOK, 8)
+    assert longer["labels"].tolist() == [[*row, -100, -100, -100] for row in batch["labels"].tolist()]
+    assert longer["input_ids"].shape == (2, 8) and longer["attention_mask"].sum() == batch["attention_mask"].sum()
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import torch
 
 from bertlab import BertConfig, BertForPreTraining, BertModel, InputError
 from bertlab.model import attend, encoder
-from bertlab.model.attend import Packing, Rows, choose_kernel
+from bertlab.model.attend import Packing, Rows, choose_kernel, few_sizes
 from bertlab.model.cpu import Dropout
 from tests.model.building import build, each_variant, gradients, masked_labels
 
@@ -198,6 +198,13 @@ def test_a_large_batch_is_packed_into_64s_of_rows_and_gives_the_same(config):
     one, two = (gradients(model, (state * weights).sum()) for state in states)
     for name in one:
         torch.testing.assert_close(one[name], two[name], msg=lambda m, n=name: f"{n}: {m}")
+
+
+def test_few_sizes_occur_and_none_is_much_more_than_it_must_be():
+    rounded = {size: few_sizes(size) for size in range(1, 8193)}
+    assert all(size <= found <= size * 17 / 16 for size, found in rounded.items())
+    assert len({found for size, found in rounded.items() if size > 4096}) == 16
+    assert [few_sizes(size, 64) for size in (1, 512, 513, 2049, 4097)] == [64, 512, 576, 2176, 4352]
 
 
 def test_gradient_checkpointing_changes_nothing_but_memory(config, batch):

@@ -16,6 +16,8 @@ from bertlab import BertForPreTraining, BertForSequenceClassification, InputErro
 from bertlab.corpora.examples import ChoiceExample, TextExample, TokenExample
 from bertlab.corpora.storyworld import questions
 from bertlab.explain.runs import read_run
+from bertlab.inputs.features import text_features
+from bertlab.model.attend import few_sizes
 from bertlab.tasks.registry import find_task, open_task
 from bertlab.training.engine.optim import Optimization
 from bertlab.training.finetune import batches, by_length, finetune, start_model
@@ -308,6 +310,16 @@ def test_an_epoch_is_every_example_once_in_batches_of_like_length(small, pretrai
     usual = [shuffled[i : i + 4] for i in range(0, 203, 4)]
     wide = [max(features[i].length for i in batch) - min(features[i].length for i in batch) for batch in usual]
     assert sum(spread) < 0.3 * sum(wide)
+
+
+def test_batches_have_one_of_few_lengths_and_none_over_the_limit(small, pretrained):
+    tok = Tokenizer.from_pretrained(pretrained)
+    examples = [TextExample(str(words), "hat " * words, None, None) for words in range(1, 70)]
+    features = text_features(examples, tok, 90)
+    one_by_one = batches(features, tok, replace(small, max_length=90, batch_size=1), 0)
+    found = {batch["input_ids"].size(1) for batch in islice(one_by_one, len(features))}
+    lengths = {feature.length for feature in features}
+    assert found == {min(few_sizes(length), 90) for length in lengths} and found < lengths and max(found) == 90
 
 
 def test_batches_go_on_where_they_were(small, pretrained):
