@@ -15,7 +15,7 @@ Precision = Literal["auto", "float32", "bfloat16"]
 # A layer must learn so many times as fast in bfloat16. Not less, as what a step does besides its layers gains little:
 # benchmarks/speed/step.py times whole steps in both formats and marks the one that is chosen.
 MARGIN = 1.1
-ROUNDS = 3
+ROUNDS, SECONDS = 3, 0.4  # at least, of either format
 ROW = 64  # tokens of a row that is measured
 LEAST, LARGE = 3e7, 5e8  # operations of one product: below LEAST, the work around it takes longer
 
@@ -72,22 +72,25 @@ def speedup(products: Products) -> float:
     """Measure how many times as fast a layer with such products learns in bfloat16 as in float32, once a process.
 
     It goes forward and back as in training, conversions between the formats included. Both formats take turns, and the
-    best round of each counts, for other work on the machine can only slow a round down. If the ratio is within some
-    hundredths of the margin, two runs may still choose differently: fix the `precision` where that matters.
+    best round of each counts, for other work on the machine can only slow a round down; where rounds are short there
+    are more of them. If the ratio is within some hundredths of the margin, or other work never leaves the processors,
+    two runs may still choose differently: fix the `precision` where that matters.
     """
     tokens = max(1, int(products.tokens * min(1.0, LARGE / products.operations)))
-    few = _ratio(replace(products, tokens=max(1, tokens // 16)), 2)
+    few = _ratio(replace(products, tokens=max(1, tokens // 16)), 2, 0)
     if few < 0.3:  # the processor emulates bfloat16: more products would take seconds
         return few
-    return _ratio(replace(products, tokens=tokens), ROUNDS)
+    return _ratio(replace(products, tokens=tokens), ROUNDS, SECONDS)
 
 
-def _ratio(products: Products, rounds: int) -> float:
-    """Return seconds in float32 / seconds in bfloat16, the best of so many rounds after one to warm up."""
+def _ratio(products: Products, rounds: int, seconds: float) -> float:
+    """Return seconds in float32 / seconds in bfloat16, the best of the rounds after one to warm up: at least so many,
+    in at least so many seconds."""
     times: dict[bool, list[float]] = {False: [], True: []}
+    until = time.perf_counter() + seconds
     with torch.random.fork_rng(devices=[]), torch.inference_mode(False), torch.enable_grad():
         model, input_ids = _layer(products)
-        for _ in range(rounds + 1):
+        while len(times[True]) <= rounds or time.perf_counter() < until:
             for bfloat16, taken in times.items():
                 start = time.perf_counter()
                 with torch.autocast("cpu", torch.bfloat16, enabled=bfloat16):

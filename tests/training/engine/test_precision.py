@@ -37,7 +37,7 @@ def test_a_gpu_has_to_compute_in_bfloat16_itself(native, monkeypatch):
 def test_a_layer_is_measured_once_a_process_and_an_imitated_format_on_few_tokens(monkeypatch):
     measured = []
 
-    def ratio(products, rounds):
+    def ratio(products, rounds, seconds):
         measured.append(products.tokens)
         return 0.05 if products.hidden == 64 else 2.0
 
