@@ -5,6 +5,7 @@ import json
 import random
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -17,20 +18,24 @@ from bertlab.config import BertConfig
 from bertlab.deploy.onnx import computed_by_onnx, named_outputs, quiet, write_onnx
 from bertlab.errors import InputError, require
 from bertlab.inputs.features import Batch
-from bertlab.io.atomic import atomic_folder, check_out, keep_apart
-from bertlab.io.files import present
+from bertlab.io.atomic import atomic_folder, atomic_write, check_out, keep_apart
+from bertlab.io.files import expanded, present
 from bertlab.io.locate import locate
 from bertlab.model import BertForMultipleChoice, BertForTokenClassification
 from bertlab.model.base import PretrainedModel
 from bertlab.model.crf import CRF
 from bertlab.model.summary import model_class
+from bertlab.tasks.registry import RECIPE
 from bertlab.tokenizer import Row, Tokenizer
+from bertlab.training.run_folder import ROWS
 
 INPUTS = 200  # that both are compared on
 MOST_ROWS = 4  # of a batch
 TOLERANCE = 1e-3  # of the largest output, at least of 1; exports in float32 come to about 1e-6
 VECTORS = ("last_hidden_state", "pooler_output", "embeddings")
 ENDS = ("start_logits", "end_logits")
+# What says how texts are read: the lengths of a run, and the pooling of sentence-transformers.
+READING = (RECIPE, "modules.json", "sentence_*_config.json", "config_sentence_transformers.json", "?_*/config.json")
 OF_TOKENS = ("last_hidden_state", "prediction_logits", *ENDS)
 
 
@@ -119,15 +124,20 @@ def export_model(name: str | Path, out: Path, int8: bool = False, *, progress: b
 
 def export_folder(name: str | Path, out: Path) -> None:
     """Write a checkpoint (a bundled name, a folder or a hub id) as a plain model folder, an adapter merged with its
-    base.
+    base, with what says how its texts are read.
 
     InputError: `out` cannot be written or belongs to another model, or the model's head was never trained.
     """
     check_out(out, folder=True)
-    keep_apart(out, [locate(name)])
+    folder, out = locate(name), expanded(out)
+    keep_apart(out, [folder])
     check_place(out, name)
-    model = model_class(locate(name)).trained(name, optional=("pooler", "nsp"), advice="fine-tune it first")
+    if present(out / ROWS):
+        raise InputError(f"{out} holds a run, whose model this would replace: give --out a folder of its own")
+    model = model_class(folder).trained(name, optional=("pooler", "nsp"), advice="fine-tune it first")
     model.save_pretrained(out, Tokenizer.from_pretrained(name))
+    for path in chain.from_iterable(map(folder.glob, READING)):
+        atomic_write(out / path.relative_to(folder), path.read_bytes())
 
 
 def place_of(out: Path) -> tuple[Path, str]:

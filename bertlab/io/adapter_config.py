@@ -4,6 +4,8 @@ adapter_config.json names the base and says how the tensors of adapter_model.saf
 et al. 2021) and refuses by name whatever else the file asks for.
 """
 
+import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ from safetensors import SafetensorError, safe_open
 
 from bertlab.errors import InputError, brief
 from bertlab.io import hub
+from bertlab.io.atomic import atomic_write
 from bertlab.io.files import check_file, present
 from bertlab.io.json_files import check_fields, read_json
 from bertlab.io.locate import ADAPTER, ADAPTER_WEIGHTS, is_adapter, locate
@@ -100,6 +103,15 @@ def base_name(folder: Path) -> str:
         return name if locate(name).samefile(base) else str(base)
     except InputError:
         return str(base)
+
+
+def keep_bases(folder: Path, copy: Path) -> None:
+    """Let the adapters in `copy`, a copy of `folder`, name the bases that lie at the relative paths named in `folder`."""
+    for path in folder.rglob(ADAPTER):
+        name, home = read_json(path)["base_model_name_or_path"], copy / path.parent.relative_to(folder)
+        if not Path(name).is_absolute() and (base := path.parent / name).is_dir():
+            fields = read_json(path) | {"base_model_name_or_path": os.path.relpath(base.resolve(), home.resolve())}
+            atomic_write(home / ADAPTER, json.dumps(fields, indent=2, sort_keys=True) + "\n")
 
 
 def adapted_config(folder: Path) -> dict[str, Any]:

@@ -107,6 +107,9 @@ def atomic_folder(folder: str | Path) -> Iterator[Path]:
                 yield new
             except InputError as error:  # from an atomic_write inside: name the folder that the user knows
                 raise InputError(str(error).replace(str(new), str(folder))) from error
+            for file in filter(Path.is_file, new.rglob("*")):
+                with open(file, "rb") as written:  # after a power cut, too, a renamed file is whole
+                    os.fsync(written.fileno())
             if folder.exists():
                 old.mkdir()
                 _swap(new, folder, old)

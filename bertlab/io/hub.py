@@ -18,6 +18,7 @@ THEIR_HOME = "google-bert"
 
 SMALL_FILES = [
     "config.json",
+    "recipe.json",  # of bertlab: the lengths that it was trained with
     "adapter_config.json",
     "adapter_model.safetensors",  # small beside any model
     "modules.json",

@@ -135,12 +135,16 @@ class PretrainedModel(nn.Module):
         dtype stores the weights in another precision (torch.float16 halves the file). Parts in `untrained` are not
         written: whoever opens the checkpoint should know that it has none. All or nothing:
         on a full disk the folder keeps what it had. Warns of a head that transformers does not have. Raises InputError
-        naming the folder.
+        naming the folder, also where it holds an adapter and the model is none.
         """
         if note := only_here(self.config, type(self).__name__):
             warnings.warn(f"{folder}: {note}", stacklevel=2)
         config = self.config.to_dict(type(self).__name__)
         config["dtype"] = str(dtype or next(self.parameters()).dtype).removeprefix("torch.")
+        if not self.adapted_from and is_adapter(expanded(folder)):
+            raise InputError(
+                f"{folder}: holds an adapter, which would be opened in place of this model; choose another"
+            )
         with atomic_folder(folder) as work:
             if self.adapted_from:
                 from bertlab.model.lora import write_adapter

@@ -63,7 +63,8 @@ def text_log_probabilities(model: BertForPreTraining, tokenizer: Tokenizer, text
         following = batch["input_ids"][:, 1:]  # (N, S - 1)
         logs = model(**batch).prediction_logits[:, :-1].float().log_softmax(-1)  # (N, S - 1, V)
         each = logs.gather(2, following[..., None]).squeeze(-1)  # (N, S - 1)
-        totals.append(each.masked_fill(tokenizer.special_mask(following), 0.0).sum(1))
+        counted = ~tokenizer.special_mask(following) | (following == tokenizer.unk_token_id)
+        totals.append(each.where(counted, 0.0).sum(1))
     return torch.cat(totals)
 
 

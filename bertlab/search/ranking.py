@@ -20,7 +20,10 @@ MEANING = 3.0  # what a cosine counts beside the share of the best score, by tes
 
 def by_meaning(encoder: TextEncoder, vectors: "Tensor") -> Ranker:
     """Rank by the cosine of the question's vector with those (N, H) of the units."""
-    return lambda question: (vectors @ encoder.encode([question])[0]).numpy()
+    import torch.nn.functional as F
+
+    vectors = F.normalize(vectors, dim=-1)
+    return lambda question: (vectors @ F.normalize(encoder.encode([question])[0], dim=-1)).numpy()
 
 
 def by_words(texts: Sequence[str]) -> Ranker:

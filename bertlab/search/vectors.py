@@ -90,7 +90,7 @@ class TextEncoder:
 def kept_vectors(encoder: TextEncoder, name: str | Path, texts: Sequence[str], *, progress: bool = False) -> Tensor:
     """Return the vectors (N, H) of the texts by the encoder that was opened from `name`, kept from an earlier call if
     neither has changed since."""
-    digest = hashlib.sha256(f"{encoder.max_length} {encoder.pooling} {encoder.lower}".encode())
+    digest = hashlib.sha256(f"{encoder.max_length} {encoder.pooling} {encoder.lower} {encoder.normalise}".encode())
     for tensor in encoder.model.state_dict().values():
         digest.update(tensor.numpy().tobytes())
     vocabulary = encoder.tokenizer.convert_ids_to_tokens(range(encoder.tokenizer.vocab_size))

@@ -10,6 +10,7 @@ from typing import Any
 
 from bertlab.config import BertConfig
 from bertlab.errors import InputError
+from bertlab.io.adapter_config import keep_bases
 from bertlab.io.atomic import atomic_write
 from bertlab.io.json_files import read_json
 from bertlab.model.weights import weights_file
@@ -70,6 +71,7 @@ def search(
                 on_trial(label(trial), measures)
         chosen = max(measured, key=measured.__getitem__)
         shutil.copytree(chosen, out, dirs_exist_ok=True)
+        keep_bases(chosen, out)
         return trials[chosen]
 
 

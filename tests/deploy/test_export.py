@@ -25,6 +25,7 @@ from bertlab.model import (
     BertForSequenceClassification,
     BertModel,
 )
+from bertlab.search.vectors import TextEncoder
 from bertlab.tasks.registry import open_task
 
 HEADS = {
@@ -155,6 +156,20 @@ def test_an_export_that_differs_is_not_written(saved, tmp_path, monkeypatch):
     with pytest.raises(InputError, match="differs from the model .*; nothing was written"):
         export_model(folder, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_a_plain_folder_is_read_as_the_model_was(tmp_path, capsys):
+    """The lengths of its run, and how its texts become vectors."""
+    main(["export", "english", "--to", "transformers", "--out", str(tmp_path / "whole")])
+    theirs, ours = (TextEncoder.open(name) for name in ("english", tmp_path / "whole"))
+    assert (ours.max_length, ours.pooling, ours.normalise) == (theirs.max_length, theirs.pooling, theirs.normalise)
+    main(["export", "english-sentiment", "--to", "transformers", "--out", str(tmp_path / "judge")])
+    (_, learned), (_, exported) = open_task("english-sentiment"), open_task(tmp_path / "judge")
+    assert exported.max_length == learned.max_length == 128 and exported.learned == learned.learned
+    (tmp_path / "judge" / "metrics.csv").touch()
+    capsys.readouterr()
+    message = refused(capsys, "english-sentiment", "--to", "transformers", "--out", str(tmp_path / "judge"))
+    assert "holds a run, whose model this would replace" in message
 
 
 def refused(capsys, *arguments: str) -> str:

@@ -166,6 +166,12 @@ def test_only_what_is_needed_is_fetched_and_only_once(hub):
     assert hub.fetched == small | {WEIGHTS: 1}
 
 
+def test_the_lengths_of_the_training_come_along(hub):
+    (hub.folders[COMMITS["main"]] / "recipe.json").write_text('{"max_length": 64}')
+    Tokenizer.from_pretrained(ID)
+    assert hub.fetched["recipe.json"] == 1
+
+
 def test_the_pickle_is_fetched_where_there_is_nothing_better(hub):
     folder = hub.folders[COMMITS["main"]]
     local = BertForPreTraining.from_pretrained(folder)

@@ -252,6 +252,13 @@ def test_base_and_adapter_move_together(folder, checkpoint, batch, tmp_path, mon
     )
 
 
+def test_a_whole_model_is_not_saved_where_an_adapter_would_be_opened(folder, checkpoint):
+    whole = BertForSequenceClassification.from_pretrained(folder)
+    with pytest.raises(InputError, match="adapter: holds an adapter, which would be opened in place of this model"):
+        whole.save_pretrained(folder)
+    assert not (folder / "model.safetensors").exists()
+
+
 def test_an_adapter_of_a_bundled_model(tmp_path):
     model = adapted(BertForTokenClassification, "storyworld-tiny", num_labels=5)
     model.save_pretrained(tmp_path)

@@ -55,6 +55,14 @@ def test_transformers_gives_the_same_sum(reader, tok, tmp_path):
         assert float(found) == pytest.approx(float(logs.sum()), abs=1e-3)
 
 
+@torch.inference_mode()
+def test_a_word_that_is_unknown_is_not_certain(reader, tok):
+    (short, long), more = left_to_right.text_log_probabilities(reader, tok, ["the dog", "the dog \u2603"]), "the dog"
+    assert tok(["\u2603"])["input_ids"].tolist() == [[tok.cls_token_id, tok.unk_token_id, tok.sep_token_id]]
+    unknown = left_to_right.next_log_probabilities(reader, tok, [more])[0, tok.unk_token_id]
+    assert float(long - short) == pytest.approx(float(unknown), abs=1e-4) and unknown < -0.1
+
+
 def test_the_right_side_makes_no_difference_at_the_gap_and_does_when_all_is_read(reader, tok):
     ends = ["the dog saw the [MASK] was too wide.", "the dog saw the [MASK] was too tired and slept."]
     at_gap = left_to_right.gap_log_probabilities(reader, tok, ends)

@@ -227,6 +227,10 @@ def test_by_meaning_is_the_cosine(model):
     encoder = TextEncoder.open(model)
     made = encoder.encode(["the dog", "a man"])
     assert by_meaning(encoder, made)("the dog")[0] == pytest.approx(1.0, abs=1e-5)
+    encoder.normalise = False  # as in a model without a Normalize module
+    longer = encoder.encode(["the dog", "a man"]) * torch.tensor([[1.0], [9.0]])
+    cosines = by_meaning(encoder, longer)("the dog")
+    assert cosines == pytest.approx(encoder.cosines("the dog", ["the dog", "a man"]), abs=1e-5)
 
 
 def test_search_returns_units_in_order(model, text, monkeypatch):

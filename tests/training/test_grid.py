@@ -80,6 +80,15 @@ def test_the_best_is_kept_whole_and_of_the_others_the_figures(two, small, tmp_pa
     assert [p.label for p in task.predict(model, texts(4))] == ["red", "blue", "red", "blue"]
 
 
+def test_the_best_adapter_finds_its_base(two, small, pretrained, tmp_path, monkeypatch):
+    monkeypatch.chdir(Path(pretrained).parent)
+    recipe = replace(small, model=Path(pretrained).name, lora=4, snapshot_steps=(0,), steps=12)
+    search(recipe, texts(12), texts(4), tmp_path / "runs" / "best", **QUICK)
+    for folder in (tmp_path / "runs" / "best", tmp_path / "runs" / "best" / "step-00000"):
+        model, task = open_task(folder)
+        assert len(list(task.predict(model, texts(4)))) == 4
+
+
 @pytest.mark.parametrize("trial", [1, pytest.param(2, marks=pytest.mark.nightly)])
 def test_killed_in_the_middle_it_goes_on_to_the_same_result(trial, two, small, tmp_path):
     data = texts(24), texts(12)
