@@ -106,7 +106,7 @@ def base_name(folder: Path) -> str:
 
 
 def keep_bases(folder: Path, copy: Path) -> None:
-    """Let the adapters in `copy`, a copy of `folder`, name the same bases where those of `folder` name a relative path."""
+    """Let the adapters in `copy`, a copy of `folder`, name the same bases, also where the names are relative paths."""
     for path in folder.rglob(ADAPTER):
         name, home = read_json(path)["base_model_name_or_path"], copy / path.parent.relative_to(folder)
         if not Path(name).is_absolute() and (base := path.parent / name).is_dir():
