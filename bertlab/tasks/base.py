@@ -113,6 +113,7 @@ class Task(ABC, Generic[Example, Predicted]):
     line_formats: ClassVar[
         Mapping[str, Callable[[Any], str]]
     ] = {}  # by file ending: a prediction as lines, beside JSON
+    labels: Sequence[str] = ()  # of the model that is trained or open, in its order
     learned: NamedTask | None = None  # of a run folder: the task that it was fine-tuned for
     cut: int = 0  # inputs that were cut so far, at `cut_at` tokens, to be predicted for
     batch_size: int | None = None  # rows, or windows, that the model predicts at a time; None: as many as suit it

@@ -135,7 +135,7 @@ class SequenceTask(Task[TextExample, TextPrediction]):
             with skipped(name):
                 found[name] = guess(known, examples)
         names = {name for label in [*labels, *(e.label for e in examples)] for name in classes(label)}
-        shares = {} if numbers else dict.fromkeys(sorted_labels(names), 0.0)
+        shares = {} if numbers else dict.fromkeys([*self.labels, *sorted_labels(names)], 0.0)  # the model's order
         return {
             name: self.measures(examples, [TextPrediction(label, shares) for label in predicted])
             for name, predicted in found.items()

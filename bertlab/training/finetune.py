@@ -146,6 +146,7 @@ def prepare(
     """Return the task, the model (by default that of the recipe, with a new head) and the rows it learns from."""
     task, fields = task_and_fields(recipe, examples)
     model = model or start_model(recipe, task, fields)
+    task.labels = list(model.config.label2id)
     for some in (examples, dev):
         task.check(some, model.config)
     choose_trained(model, recipe)
