@@ -74,7 +74,7 @@ class TokenTask(Task[TokenExample, TokenPrediction]):
     """Labels belong to the first piece of each word. A sentence that does not fit is read in several rows.
 
     Labels with prefixes (B-x) mark entities, which are measured whole. Of plain ones (DET) it is the share of right
-    words, and entities are neighbours with the same label, as far as some words are labelled O.
+    words, and entities are neighbours with the same label, if the model or the examples have the label O.
     """
 
     names = {
@@ -186,7 +186,8 @@ class TokenTask(Task[TokenExample, TokenPrediction]):
     def measures(self, examples: Sequence[TokenExample], predictions: Sequence[TokenPrediction]) -> dict[str, float]:
         gold, predicted = [begun(e.labels or ()) for e in examples], [begun(p.labels) for p in predictions]
         whole = are_entities(label for labels in gold for label in labels)
-        return (score_entities if whole else score_tags)(gold, predicted)
+        scores = (score_entities if whole else score_tags)(gold, predicted)
+        return scores if "f1" in scores or OUTSIDE not in self.labels else score_entities(gold, predicted) | scores
 
     def baselines(self, known: Sequence[TokenExample], examples: Sequence[TokenExample]) -> dict[str, dict[str, float]]:
         counts: dict[str, Counter[str]] = {}

@@ -198,6 +198,17 @@ def test_a_head_for_the_same_labels_is_kept_and_another_is_new(small, quick, tmp
     assert torch.equal(new.bert.pooler.dense.weight, first.model.bert.pooler.dense.weight)
 
 
+def test_plain_labels_may_be_without_o_in_the_dev_set(small, quick, tmp_path):
+    """The measure to choose by is there all the same, and in the guesses too."""
+    train = [replace(e, labels=tuple(label.removeprefix("B-") for label in e.labels)) for e in words(12)]
+    dev = [TokenExample(e.id, e.words, ("colour",) * len(e.words)) for e in words(3)]
+    result = finetune(replace(small, task="token", steps=2), train, dev, out=tmp_path / "run", **quick)
+    assert result.task.best == "f1" and "f1" in result.evaluations[0]
+    assert all("f1" in guess for guess in result.task.baselines(train, dev).values())
+    model, task = open_task(tmp_path / "run")
+    assert task.measures(dev, [*task.predict(model, dev)]).keys() == result.evaluations[0].keys() - {"step"}
+
+
 def test_a_kept_head_and_the_baselines_mean_the_same_class_by_positive(small, quick, tmp_path):
     """The second of the model's labels, whose order a kept head keeps."""
     tokenizer = Tokenizer.from_pretrained(small.model)
