@@ -175,7 +175,9 @@ def task_and_fields(recipe: FinetuneRecipe, examples: Sequence) -> tuple[Task, d
     check_options(recipe)
     family = find_task(recipe.task).family
     task = family(Tokenizer.from_pretrained(recipe.model), recipe.max_length, recipe.stride)
-    return task, task.head_fields(examples)
+    fields = task.head_fields(examples)
+    recipe.check_loss(fields.get("problem_type", recipe.problem))
+    return task, fields
 
 
 def check_options(recipe: FinetuneRecipe) -> None:
