@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from itertools import islice
+from operator import eq
 from pathlib import Path
 from typing import Any
 
@@ -275,6 +276,8 @@ def check_ended(rows: Sequence[Row], steps: int) -> None:
 def scores(task: Task, examples: Sequence, predictions: Sequence) -> np.ndarray:
     """Return what each example adds to the numerator and the denominator of the task's measure: (N, 2)."""
     pairs = list(zip(examples, predictions, strict=True))
+    if isinstance(task, TokenTask) and task.best == "token_accuracy":
+        return np.array([(sum(map(eq, e.labels, p.labels)), len(e.labels)) for e, p in pairs], dtype=float)
     if isinstance(task, TokenTask):
         both = [(set(entities(e.words, e.labels)), set(p.entities)) for e, p in pairs]
         return np.array([(2 * len(right & found), len(right) + len(found)) for right, found in both], dtype=float)

@@ -25,12 +25,17 @@ class Document:
 
 @dataclass(frozen=True)
 class TextExample:
-    """A text, or a pair of texts, with its label; None where it is unknown."""
+    """A text, or a pair of texts, with its label; None where it is unknown. Several classes are put in alphabetical
+    order, so that a|b and b|a are one label."""
 
     id: str
     text: str
     pair: str | None = None
     label: Label | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.label, tuple):
+            object.__setattr__(self, "label", tuple(sorted(self.label)))
 
 
 @dataclass(frozen=True)

@@ -113,6 +113,7 @@ class Task(ABC, Generic[Example, Predicted]):
     line_formats: ClassVar[
         Mapping[str, Callable[[Any], str]]
     ] = {}  # by file ending: a prediction as lines, beside JSON
+    labels: Sequence[str] = ()  # of the model that is trained or open, in its order
     learned: NamedTask | None = None  # of a run folder: the task that it was fine-tuned for
     cut: int = 0  # inputs that were cut so far, at `cut_at` tokens, to be predicted for
     batch_size: int | None = None  # rows, or windows, that the model predicts at a time; None: as many as suit it
@@ -165,7 +166,8 @@ class Task(ABC, Generic[Example, Predicted]):
     def hub_set(cls, name: str, columns: "Columns", problem: Problem) -> "HubSet":
         """Return a data set by its short name (sst2, squad, ...), or any by its address with these columns.
 
-        InputError: the short name is that of a data set for another family.
+        InputError: the short name is that of a data set for another family, or of one with other columns or another
+        problem than are asked for.
         """
         from bertlab.corpora.labelled.hub_datasets import HUB, HubSet
 
@@ -174,7 +176,11 @@ class Task(ABC, Generic[Example, Predicted]):
         if HUB[name].task not in cls.names:
             fitting = ", ".join(other for other in HUB if HUB[other].task in cls.names)
             raise InputError(f"--dataset {name}: is for another task; for this one there are {fitting or 'none'}")
-        return HUB[name]
+        own = HUB[name]
+        if columns not in (own.columns, HubSet.columns) or problem not in (own.problem, HubSet.problem):
+            known = f"its columns are known, and its problem is {own.problem}"
+            raise InputError(f"--dataset {name}: {known}; to choose others, give its address: --dataset {own.address}")
+        return own
 
     # Learning
 

@@ -80,6 +80,7 @@ def task_of(family: type[Task], folder: Path, config: BertConfig, tokenizer: Tok
     recipe = read_json(folder / RECIPE) if present(folder / RECIPE) else {}
     max_length = min(_whole(recipe, "max_length", MAX_LENGTH, folder), config.max_position_embeddings)
     task = family(tokenizer, max_length, _whole(recipe, "stride", 0, folder))
+    task.labels = list(config.label2id)
     task.learned = TASKS.get(str(recipe.get("task")))
     if task.learned and len(task.given) > 1:  # the same head judges texts or pairs; the run folder says which
         task.given = tuple(form for form in task.given if ("pair" in form) == task.learned.pairs)

@@ -35,7 +35,8 @@ class UnknownLabelError(InputError):
 
 @dataclass(frozen=True)
 class TextPrediction(Prediction):
-    """The likeliest class, the number, or all classes above one half; and the probability of each class."""
+    """The likeliest class, the number, or all classes above one half, in alphabetical order; and the probability of
+    each class."""
 
     label: Label
     probabilities: dict[str, float]
@@ -134,7 +135,7 @@ class SequenceTask(Task[TextExample, TextPrediction]):
             with skipped(name):
                 found[name] = guess(known, examples)
         names = {name for label in [*labels, *(e.label for e in examples)] for name in classes(label)}
-        shares = {} if numbers else dict.fromkeys(sorted_labels(names), 0.0)
+        shares = {} if numbers else dict.fromkeys([*self.labels, *sorted_labels(names)], 0.0)  # the model's order
         return {
             name: self.measures(examples, [TextPrediction(label, shares) for label in predicted])
             for name, predicted in found.items()
@@ -182,7 +183,7 @@ def text_predictions(config: BertConfig, logits: Tensor) -> list[TextPrediction]
     shares = logits.sigmoid() if several else logits.softmax(-1)  # (B, N)
     found = []
     for row in shares.tolist():
-        above_half = tuple(name for name, share in zip(names, row, strict=True) if share > 0.5)
+        above_half = tuple(sorted(name for name, share in zip(names, row, strict=True) if share > 0.5))
         label: Label = above_half if several else names[row.index(max(row))]
         found.append(TextPrediction(label, dict(zip(names, row, strict=True))))
     return found

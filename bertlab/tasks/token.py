@@ -15,6 +15,7 @@ from bertlab.corpora.examples import TokenExample
 from bertlab.corpora.labelled.schemes import (
     OUTSIDE,
     are_entities,
+    as_bio,
     as_names,
     entity_spans,
     goes_on,
@@ -73,7 +74,7 @@ class TokenTask(Task[TokenExample, TokenPrediction]):
     """Labels belong to the first piece of each word. A sentence that does not fit is read in several rows.
 
     Labels with prefixes (B-x) mark entities, which are measured whole. Of plain ones (DET) it is the share of right
-    words, and entities are neighbours with the same label, as far as some words are labelled O.
+    words, and entities are neighbours with the same label, if the model or the examples have the label O.
     """
 
     names = {
@@ -138,15 +139,16 @@ class TokenTask(Task[TokenExample, TokenPrediction]):
 
     def check(self, examples: Iterable[TokenExample], config: BertConfig) -> None:
         config = in_usual_spelling(config)
-        for example in examples:
+        for example in as_known(examples, config):
             check_label(example.id, example.labels, config)
 
     def features(self, examples: Sequence[TokenExample], config: BertConfig, learn: bool) -> list[WordsFeature]:
         """To learn from, rows share no word; to predict from, they overlap, so that each word has context in one."""
         if not learn:
             return word_features(examples, self.tokenizer, self.max_length, overlap=True)
-        label2id = in_usual_spelling(config).label2id
-        features = word_features(examples, self.tokenizer, self.max_length, label2id)
+        config = in_usual_spelling(config)
+        label2id = config.label2id
+        features = word_features([*as_known(examples, config)], self.tokenizer, self.max_length, label2id)
         if config.token_decoder == "crf":
             check_steps(examples, features, list(label2id))
         return features
@@ -182,9 +184,10 @@ class TokenTask(Task[TokenExample, TokenPrediction]):
         return [{"kind": kind, "text": text[a:b], "start": a, "end": b} for kind, a, b in found_at]
 
     def measures(self, examples: Sequence[TokenExample], predictions: Sequence[TokenPrediction]) -> dict[str, float]:
-        gold, predicted = [list(e.labels or ()) for e in examples], [list(p.labels) for p in predictions]
+        gold, predicted = [begun(e.labels or ()) for e in examples], [begun(p.labels) for p in predictions]
         whole = are_entities(label for labels in gold for label in labels)
-        return (score_entities if whole else score_tags)(gold, predicted)
+        scores = (score_entities if whole else score_tags)(gold, predicted)
+        return scores if "f1" in scores or OUTSIDE not in self.labels else score_entities(gold, predicted) | scores
 
     def baselines(self, known: Sequence[TokenExample], examples: Sequence[TokenExample]) -> dict[str, dict[str, float]]:
         counts: dict[str, Counter[str]] = {}
@@ -238,6 +241,20 @@ def in_usual_spelling(config: BertConfig) -> BertConfig:
     if usual == names or len({*usual}) < len(names):
         return config
     return config.changed(id2label=dict(enumerate(usual)))
+
+
+def as_known(examples: Iterable[TokenExample], config: BertConfig) -> Iterator[TokenExample]:
+    """Yield the examples with I-x for B-x where that is all that a model with this config knows of x (IO)."""
+    known = config.label2id
+    names = {f"B-{name[2:]}": name for name in known if name.startswith("I-") and f"B-{name[2:]}" not in known}
+    for example in examples:
+        yield replace(example, labels=example.labels and tuple(names.get(label, label) for label in example.labels))
+
+
+def begun(labels: Sequence[str]) -> list[str]:
+    """Return labels of names with B- where a name begins, as those of files have it; models may speak IOB1 or IO.
+    Plain labels stay."""
+    return list(as_bio(labels) if are_entities(labels) else labels)
 
 
 def _joined(example: TokenExample, rows: dict[int, LabelledRow], certain: bool) -> TokenPrediction:

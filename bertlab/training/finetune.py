@@ -146,6 +146,7 @@ def prepare(
     """Return the task, the model (by default that of the recipe, with a new head) and the rows it learns from."""
     task, fields = task_and_fields(recipe, examples)
     model = model or start_model(recipe, task, fields)
+    task.labels = list(model.config.label2id)
     for some in (examples, dev):
         task.check(some, model.config)
     choose_trained(model, recipe)
@@ -174,7 +175,9 @@ def task_and_fields(recipe: FinetuneRecipe, examples: Sequence) -> tuple[Task, d
     check_options(recipe)
     family = find_task(recipe.task).family
     task = family(Tokenizer.from_pretrained(recipe.model), recipe.max_length, recipe.stride)
-    return task, task.head_fields(examples)
+    fields = task.head_fields(examples)
+    recipe.check_loss(fields.get("problem_type", recipe.problem))
+    return task, fields
 
 
 def check_options(recipe: FinetuneRecipe) -> None:

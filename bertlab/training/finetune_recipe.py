@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from bertlab.corpora.examples import Problem
 from bertlab.errors import InputError, at_least_one, check_batch_size, check_seed
 from bertlab.training.engine.optim import OWN, Optimization
 
@@ -15,9 +16,7 @@ class FinetuneRecipe:
     model: str = "storyworld-tiny"
     examples: int = 32_000  # of the storyworld; unused with a file of your own
     # head
-    problem: Literal["single_label_classification", "regression", "multi_label_classification"] = (
-        "single_label_classification"  # of texts and pairs: a class, a number, any number of classes
-    )
+    problem: Problem = "single_label_classification"  # of texts and pairs: a class, a number, any number of classes
     pooling: Literal["cls", "mean"] = "cls"
     layer_mix: Literal["last", "second-to-last", "sum-last-4", "concat-last-4", "scalar-mix"] = "last"
     token_decoder: Literal["linear", "cnn", "crf"] = "linear"
@@ -50,13 +49,16 @@ class FinetuneRecipe:
             raise InputError(f"epochs={self.epochs}: must be above 0")
         if not 0 <= self.label_smoothing < 1:
             raise InputError(f"label_smoothing={self.label_smoothing}: must be at least 0 and below 1")
-        for name, off in (("label_smoothing", 0.0), ("class_weights", "none")):
-            if (value := getattr(self, name)) == off:
-                continue
-            if self.token_decoder == "crf" or self.problem != "single_label_classification":
-                raise InputError(f"{name}={value}: is for one class of several, and not for a CRF")
+        self.check_loss(self.problem)
         if self.dropout is not None and not 0 <= self.dropout < 1:
             raise InputError(f"dropout={self.dropout}: must be at least 0 and below 1")
+
+    def check_loss(self, problem: Problem) -> None:
+        """Raise an InputError for a loss that does not fit the problem which is learned."""
+        for name, off in (("label_smoothing", 0.0), ("class_weights", "none")):
+            value = getattr(self, name)
+            if value != off and (self.token_decoder == "crf" or problem != "single_label_classification"):
+                raise InputError(f"{name}={value}: is for one class of several, and not for a CRF")
 
     @property
     def name(self) -> str:

@@ -16,7 +16,7 @@ from bertlab import InputError
 from bertlab.cli.compare import read_labelled
 from bertlab.cli.main import main
 from bertlab.compare import experiment as module
-from bertlab.compare.experiment import Experiment, Result
+from bertlab.compare.experiment import Experiment, Result, scores
 from bertlab.compare.material import Material
 from bertlab.compare.published import PUBLISHED
 from bertlab.compare.report import Comparison, sentence
@@ -25,7 +25,9 @@ from bertlab.compare.statistics import Difference, Figure
 from bertlab.compare.systems import Claim, System, Table, budget
 from bertlab.compare.tables import FULL, QUICK, TABLES, find_table
 from bertlab.corpora import storyworld
+from bertlab.corpora.examples import TokenExample
 from bertlab.relatives.kinds import RELATIVES, find_relative
+from bertlab.tasks.token import TokenPrediction, TokenTask
 from bertlab.tokenizer import Tokenizer
 from bertlab.training.batches import batches, token_ids
 from bertlab.training.distill import distillation_operations
@@ -362,6 +364,16 @@ def test_own_examples_are_compared_by_and_no_text_is_in_two_parts(tmp_path, caps
     assert len(list((tmp_path / "out" / "finetuned").iterdir())) == 6
     assert len(list((tmp_path / "out" / "pretrained").iterdir())) == 3
     assert "1 of 3: BERT, sentence, seed 0" in capsys.readouterr().err
+
+
+def test_plain_labels_of_words_are_compared_by_right_words(tok):
+    task = TokenTask(tok, 16)
+    gold = [TokenExample("1", ("the", "red", "dog"), ("DET", "NOUN", "NOUN")), TokenExample("2", ("a",), ("DET",))]
+    said = [TokenPrediction(gold[0].words, ("DET", "NOUN", "DET"), None), TokenPrediction(("a",), ("DET",), None)]
+    task.head_fields(gold)
+    found = scores(task, gold, said)
+    assert found.tolist() == [[2, 3], [1, 1]]
+    assert found.sum(0)[0] / found.sum(0)[1] == task.measures(gold, said)[task.best]
 
 
 def test_a_student_learns_from_the_teacher_that_the_table_names(lab):

@@ -110,6 +110,10 @@ def test_data_sets_of_the_hub():
         InputError, match="--dataset squad: is for another task; for this one there are wnut_17, conll2003"
     ):
         TokenTask.hub_set("squad", FileOptions().columns, classes)
+    assert SequenceTask.hub_set("stsb", FileOptions().columns, classes).problem == "regression"
+    for columns, problem in ((NAMED.columns, classes), (FileOptions().columns, "regression")):
+        with pytest.raises(InputError, match="sst2: .* known.* give its address: --dataset nyu-mll/glue/sst2"):
+            SequenceTask.hub_set("sst2", columns, problem)
 
 
 def test_a_second_text_is_read_where_it_is_wanted(tmp_path):

@@ -1,9 +1,12 @@
 """Classes, numbers and sets of classes: what a head is made for, and what its scores say."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 from bertlab import BertConfig, BertForSequenceClassification, InputError
+from bertlab.cli.shared.doubts import contradicted
 from bertlab.corpora.examples import TextExample
 from bertlab.inputs.features import Feature
 from bertlab.tasks.base import batches
@@ -152,6 +155,16 @@ def test_a_number(problem):
     assert text_prediction(BertConfig(num_labels=1, problem_type=problem), torch.tensor([2.5])) == TextPrediction(
         2.5, {}
     )
+
+
+def test_several_classes_are_one_label_in_any_order(task):
+    """Neither is a right prediction a mistake in the report, nor are a|b and b|a two labels to baselines and doubts."""
+    config = BertConfig(id2label={0: "toxic", 1: "insult"}, problem_type="multi_label_classification")
+    said = [text_prediction(config, torch.tensor([1.0, 2.0]))] * 2
+    (one, other) = written = examples(("toxic", "insult"), ("insult", "toxic"))
+    assert one.label == other.label == said[0].label
+    assert {(row.gold, row.predicted) for row in task.compare(written, said)} == {("insult, toxic",) * 2}
+    assert not [*contradicted([one, replace(other, text=one.text)])]
 
 
 def test_of_several_numbers_none_is_chosen():

@@ -154,6 +154,20 @@ def test_a_published_model_may_spell_its_labels_otherwise(names, task, model):
     assert [row.targets["labels"][position] for position in row.positions] == [0, 1, 2]
 
 
+@pytest.mark.parametrize("names", ["O I-PER B-PER", "O I-PER"])
+def test_a_published_model_may_begin_names_with_an_inside_label(names, task):
+    """As in IOB1 and IO. Files end in BIO."""
+    config = BertConfig(id2label=dict(enumerate(names.split())))
+    gold = [example("Ann Lee met Bob", "B-PER I-PER O B-PER")]
+    task.check(gold, config)
+    said = [TokenPrediction(gold[0].words, ("I-PER", "I-PER", "O", "I-PER"), None)]
+    found = task.measures(gold, said)
+    assert found["f1"] == found["token_accuracy"] == 1
+    (row,) = task.features(gold, config, learn=True)
+    learned = [row.targets["labels"][position] for position in row.positions]
+    assert learned == ([2, 1, 0, 2] if "B-PER" in names else [1, 1, 0, 1])
+
+
 def test_labels_of_python_are_in_the_usual_spelling(task):
     with pytest.raises(InputError, match="write B-PER for PER-B, I-PER for PER-I"):
         task.head_fields([example("a b c", "O PER-B PER-I")])

@@ -198,6 +198,30 @@ def test_a_head_for_the_same_labels_is_kept_and_another_is_new(small, quick, tmp
     assert torch.equal(new.bert.pooler.dense.weight, first.model.bert.pooler.dense.weight)
 
 
+def test_plain_labels_may_be_without_o_in_the_dev_set(small, quick, tmp_path):
+    """The measure to choose by is there all the same, and in the guesses too."""
+    train = [replace(e, labels=tuple(label.removeprefix("B-") for label in e.labels)) for e in words(12)]
+    dev = [TokenExample(e.id, e.words, ("colour",) * len(e.words)) for e in words(3)]
+    result = finetune(replace(small, task="token", steps=2), train, dev, out=tmp_path / "run", **quick)
+    assert result.task.best == "f1" and "f1" in result.evaluations[0]
+    assert all("f1" in guess for guess in result.task.baselines(train, dev).values())
+    model, task = open_task(tmp_path / "run")
+    assert task.measures(dev, [*task.predict(model, dev)]).keys() == result.evaluations[0].keys() - {"step"}
+
+
+def test_a_kept_head_and_the_baselines_mean_the_same_class_by_positive(small, quick, tmp_path):
+    """The second of the model's labels, whose order a kept head keeps."""
+    tokenizer = Tokenizer.from_pretrained(small.model)
+    config = BertForPreTraining.from_pretrained(small.model).config.changed(id2label={0: "red", 1: "blue"})
+    BertForSequenceClassification(config).save_pretrained(tmp_path / "head", tokenizer)
+    dev = [replace(e, label="blue" if number else "red") for number, e in enumerate(texts(4))]
+    known = [replace(e, label="blue" if number % 3 else "red") for number, e in enumerate(texts(12))]
+    result = finetune(replace(small, model=str(tmp_path / "head")), known, dev, out=tmp_path / "run", **quick)
+    for task in (result.task, open_task(tmp_path / "run")[1]):
+        guess = task.baselines(known, dev)["always the most frequent"]
+        assert guess["positive_f1"] == pytest.approx(2 * 3 / (3 + 4))  # of blue; of red it would be 0
+
+
 def test_a_head_for_several_numbers_is_not_kept_for_one(small, quick, tmp_path):
     numbers = [replace(e, label=float(number)) for number, e in enumerate(texts(10))]
     config = BertForPreTraining.from_pretrained(small.model).config.changed(num_labels=3, problem_type="regression")

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from sklearn.utils.class_weight import compute_class_weight
 
 from bertlab import InputError
-from bertlab.corpora.examples import QAExample
+from bertlab.corpora.examples import QAExample, TextExample
 from bertlab.inputs.features import Feature
 from bertlab.training.engine.micro_batches import micro_batches
 from bertlab.training.finetune import task_and_fields
@@ -59,3 +59,8 @@ def test_what_has_no_classes_cannot_be_weighted(pretrained):
     for options in ({"problem": "regression"}, {"token_decoder": "crf"}):
         with pytest.raises(InputError, match="class_weights=balanced"):
             FinetuneRecipe(class_weights="balanced", **options)
+    for label in (2.5, ("a", "b")):  # the labels tell the problem, whatever the recipe says
+        with pytest.raises(InputError, match="class_weights=balanced: is for one class of several"):
+            task_and_fields(
+                FinetuneRecipe("sentence", pretrained, class_weights="balanced"), [TextExample("1", "a", None, label)]
+            )

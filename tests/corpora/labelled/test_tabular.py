@@ -154,7 +154,7 @@ def test_quoted_rows_over_several_lines(tmp_path):
         (" ", ()),
         ('["a", "b|c"]', ("a", "b|c")),
         ("[]", ()),
-        (["a", 3], ("a", "3")),
+        (["a", 3], ("3", "a")),
         ([], ()),
     ],
 )
