@@ -60,7 +60,7 @@ def read_table(
     left out and counted.
     """
     columns = Columns(text_column, pair_column, label_column)
-    records = read_records(Path(path), encoding, skipped, columns)
+    records = read_records(Path(path), encoding, skipped, columns, labelled=labelled)
     return text_examples(records, str(path), ReadOptions(columns, problem, None, labelled, encoding, skipped))
 
 
