@@ -71,6 +71,16 @@ def test_equal_texts_count_once_and_negatives_are_only_candidates():
     assert partner_ranks(examples, similarity) == [(2, 2), (1, 0)]
 
 
+def test_further_partners_of_a_text_do_not_compete():
+    examples = [
+        TextExample("1", "answer", "one"), TextExample("2", "answer", "two"), TextExample("3", "other", "two"),
+        TextExample("4", "answer", "wrong", "0"),
+    ]  # fmt: skip
+    answer = [0.1, 0.9, 0.9, 0.5]
+    similarity = torch.tensor([answer, answer, [0.8, 0.7, 0.7, 0.6], answer])
+    assert partner_ranks(examples, similarity) == [(2, 3), (1, 1), (2, 0)]
+
+
 @pytest.mark.parametrize("label", [None, "1", "same", "Entailment", "duplicate"])
 def test_labels_that_say_the_same(label):
     assert is_same(TextExample("1", "a", "b", label))
