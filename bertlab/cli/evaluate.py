@@ -83,14 +83,15 @@ def evaluate_task(
 
 def file_examples(task: "Task", config: "BertConfig", data: Path, files: FileOptions) -> "Sequence":
     """Read the examples of a file, as the model was taught to, that it can be measured by; say what was left out."""
-    from bertlab.cli.shared.examples import known_examples
+    from bertlab.cli.shared.examples import known_examples, unread_columns
     from bertlab.tasks.sequence import problem_of
 
     options = files.reading(problem_of(config), task.learned.pairs if task.learned else None)
     examples = list(task.read_examples(data, options))
     with naming(data):
         known, left_out = known_examples(task, examples, config, files.on_error == "skip")
-    for message in filter(None, (options.skipped, left_out)):
+    warnings = (f"warning: {data}: {warning}" for warning in unread_columns(data, files, examples))
+    for message in filter(None, (options.skipped, left_out, *warnings)):
         say(message)
     return known
 

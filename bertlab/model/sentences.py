@@ -88,7 +88,7 @@ class BertForSentenceEmbedding(PretrainedModel):
         vectors = F.normalize(mean_over_tokens(out.last_hidden_state, inputs[1]).float(), dim=-1)  # (B or 2B, H)
         if pairs:
             vectors = vectors.view(-1, 2, vectors.size(-1))  # (2B, H) -> (B, 2, H)
-        loss = None if labels is None else in_batch_loss(vectors, labels, same_texts(input_ids[:, 1]))
+        loss = None if labels is None else in_batch_loss(vectors, labels, right_texts(input_ids, labels))
         return SentenceOutput(vectors, loss, out.hidden_states, out.attentions)
 
     def write_more(self, folder: Path) -> None:
@@ -110,24 +110,32 @@ class BertForSentenceEmbedding(PretrainedModel):
             (folder / name).write_text(json.dumps(content, indent=2) + "\n")
 
 
-def in_batch_loss(vectors: Tensor, labels: Tensor | None = None, same: Tensor | None = None) -> Tensor:
+def in_batch_loss(vectors: Tensor, labels: Tensor | None = None, right: Tensor | None = None) -> Tensor:
     """Return the cross-entropy of finding each text's partner among all second texts of the batch (Henderson et al.
     2017), by SCALE times the cosine; in both directions would be another loss.
 
-    vectors (B, 2, H) of length 1; labels (B,): -100 where nothing is to be found; same (B, B) bool: second texts that
-    are equal, of which only the partner itself counts.
+    vectors (B, 2, H) of length 1; labels (B,): -100 where nothing is to be found; right (B, B) bool: second texts that
+    are right for a first one, of which only its partner counts.
     """
     first, second = vectors.unbind(1)  # (B, 2, H) -> 2 x (B, H)
     logits = SCALE * first @ second.T  # (B, H) @ (H, B) -> (B, B)
-    right = torch.arange(len(logits), device=logits.device)
-    if same is not None:
-        others = same & ~torch.eye(len(logits), dtype=torch.bool, device=logits.device)
+    partners = torch.arange(len(logits), device=logits.device)
+    if right is not None:
+        others = right & ~torch.eye(len(logits), dtype=torch.bool, device=logits.device)
         logits = logits.masked_fill(others, float("-inf"))
     if labels is not None:
-        right = right.masked_fill(labels == IGNORED, IGNORED)
+        partners = partners.masked_fill(labels == IGNORED, IGNORED)
         if labels.device.type == "cpu" and bool((labels == IGNORED).all()):
             return logits.sum() * 0
-    return F.cross_entropy(logits, right, ignore_index=IGNORED)
+    return F.cross_entropy(logits, partners, ignore_index=IGNORED)
+
+
+def right_texts(input_ids: Tensor, labels: Tensor) -> Tensor:
+    """Return which second texts (columns) are right for each first text (rows) of pairs (B, 2, S), as (B, B) bool:
+    those that equal the partner of an equal first text. labels (B,): -100 where a pair is not right."""
+    first, second = (same_texts(texts) for texts in input_ids.unbind(1))  # (B, 2, S) -> 2 x (B, S) -> 2 x (B, B)
+    partners = first & (labels != IGNORED)  # (B, B) & (B,): of row i the pairs j with the same first text
+    return partners.float() @ second.float() > 0  # (B, B) @ (B, B) -> (B, B)
 
 
 def same_texts(input_ids: Tensor) -> Tensor:

@@ -139,7 +139,7 @@ class Task(ABC, Generic[Example, Predicted]):
         """Yield the examples of a file; by default one of rows (.csv, .tsv, .jsonl, .txt)."""
         from bertlab.corpora.labelled.records import read_records
 
-        records = read_records(path, options.encoding, options.skipped, options.columns)
+        records = read_records(path, options.encoding, options.skipped, options.columns, labelled=options.labelled)
         return cls.read_rows(records, str(path), options)
 
     @classmethod

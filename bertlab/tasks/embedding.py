@@ -133,17 +133,23 @@ def partner_ranks(examples: Sequence[TextExample], similarity: Tensor) -> list[t
     """Return, for each pair that means the same, the rank of its second text among those of all, by `similarity` (N, N)
     from first to second texts, and the number of the example whose second text comes first.
 
-    Equal texts count once; of ties the partner comes last.
+    Equal texts count once; of ties the partner comes last. Further partners of an equal first text do not count.
     """
     texts = [both(example)[1] for example in examples]
     numbers: dict[str, int] = {}
     for number, text in enumerate(texts):
         numbers.setdefault(text, number)
     unique = torch.tensor(list(numbers.values()))
+    partners: dict[str, set[int]] = {}
+    for example, text in zip(examples, texts, strict=True):
+        if is_same(example):
+            partners.setdefault(example.text, set()).add(numbers[text])
     ranks = []
     for number, example in enumerate(examples):
         if is_same(example):
-            row = similarity[number]
-            others = row[unique][unique != numbers[texts[number]]]
-            ranks.append((1 + int((others >= row[number]).sum()), int(unique[row[unique].argmax()])))
+            own, row = numbers[texts[number]], similarity[number]
+            further = torch.tensor([*(partners[example.text] - {own})], dtype=torch.long)
+            found = unique[~torch.isin(unique, further)]
+            others = row[found[found != own]]
+            ranks.append((1 + int((others >= row[number]).sum()), int(found[row[found].argmax()])))
     return ranks

@@ -113,7 +113,7 @@ class TokenTask(Task[TokenExample, TokenPrediction]):
         if has_words(path, options.columns, options.encoding):
             yield from self.read_examples(path, options)
             return
-        records = read_records(path, options.encoding, options.skipped, options.columns)
+        records = read_records(path, options.encoding, options.skipped, options.columns, labelled=options.labelled)
         for text in some(text_examples(records, str(path), replace(options, pairs=False)), path, options.skipped):
             words = tuple(text.text[a:b] for a, b in words_of(text.text, self.tokenizer))
             yield TokenExample(text.id, words)

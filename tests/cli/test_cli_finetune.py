@@ -142,7 +142,8 @@ def test_from_a_file_to_measures_and_predictions(name, trained, cli, place):
     assert read.finished and {baseline.measure for baseline in read.baselines} & set(read.evaluations[0])
     measures = json.loads((run / "measures.json").read_text())
     assert f"finetune {FAMILIES[name][0]} --train FILE --model tiny --steps 2" in (run / "README.md").read_text()
-    assert "22 examples" in (run / "report.md").read_text() or name.startswith("squad")
+    known = "18" if name == "choice" else "22"  # choices after the same text stay together
+    assert f"{known} examples" in (run / "report.md").read_text() or name.startswith("squad")
 
     model, task = open_task(run)
     problem = model.config.problem_type or "single_label_classification"

@@ -14,8 +14,10 @@ from safetensors.torch import load_file
 
 from bertlab.cli.main import main
 from bertlab.cli.shared import tuning
+from bertlab.cli.shared.examples import ONE_TEXT, split_off
 from bertlab.cli.shared.tuning import untrained
-from bertlab.corpora.examples import TextExample
+from bertlab.corpora.examples import ChoiceExample, QAExample, TextExample
+from bertlab.corpora.labelled.parts import shared_text
 from bertlab.corpora.labelled.squad import squad_text
 from bertlab.corpora.storyworld import questions
 from bertlab.errors import can_use
@@ -101,6 +103,26 @@ def stop_at(step: int, number: int, monkeypatch) -> None:
         return original(*arguments)
 
     monkeypatch.setattr(loop, "train_step", train_step)
+
+
+@pytest.mark.parametrize(("count", "size"), [(100, 10), (4, 60)])
+def test_examples_to_choose_by_show_no_text_that_is_learned_from(count, size):
+    """About a tenth of 240 examples, or at least the smallest group."""
+    texts = [f"text {n % count}" for n in range(240)]
+    for examples in (
+        [QAExample(str(n), f"question {n}", text, "", -1) for n, text in enumerate(texts)],
+        [ChoiceExample(str(n), text, (str(n), "no"), 0) for n, text in enumerate(texts)],
+    ):
+        train, dev = split_off(examples, 1, notes := [])
+        assert sorted(train + dev, key=examples.index) == examples and not notes
+        assert not {*map(shared_text, train)} & {*map(shared_text, dev)}
+        assert size <= len(dev) <= max(size, 24) and dev != split_off(examples, 0, [])[1]
+
+
+def test_of_one_text_single_examples_are_kept_away():
+    examples = [QAExample(str(n), f"question {n}", "a passage", "", -1) for n in range(30)]
+    train, dev = split_off(examples, 0, notes := [])
+    assert (len(train), len(dev), notes) == (27, 3, [ONE_TEXT])
 
 
 def test_folds_have_a_mean_and_a_spread_and_go_on_after_a_signal(cli, monkeypatch):

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 import transformers
 
 from bertlab import BertForSentenceEmbedding, BertModel, InputError, Tokenizer
-from bertlab.model.sentences import SCALE, OwnPooling, in_batch_loss, own_pooling, same_texts
+from bertlab.model.sentences import SCALE, OwnPooling, in_batch_loss, own_pooling, right_texts, same_texts
 
 
 @pytest.fixture
@@ -62,7 +62,19 @@ def test_a_text_that_occurs_twice_is_no_negative_of_itself():
     logits = SCALE * vectors[:, 0] @ vectors[:, 1].T
     first, third = logits[0, :2].log_softmax(-1)[0], logits[2, 1:].log_softmax(-1)[1]
     right = -(first + logits[1].log_softmax(-1)[1] + third) / 3
-    assert in_batch_loss(vectors, same=same).item() == pytest.approx(float(right), abs=1e-6)
+    assert in_batch_loss(vectors, right=same).item() == pytest.approx(float(right), abs=1e-6)
+
+
+def test_further_partners_of_a_text_are_no_negatives(model):
+    """An answer with two questions, one of them again beside another answer; a pair that is not right stays one."""
+    pairs = [[[5, 6], [7, 8]], [[5, 6], [8, 9]], [[6, 7], [8, 9]], [[5, 6], [9, 9]]]
+    ids, labels = torch.tensor(pairs), torch.tensor([1, 1, 1, -100])  # (B, 2, S), (B,)
+    right = [[1, 1, 1, 0], [1, 1, 1, 0], [0, 1, 1, 0], [1, 1, 1, 0]]
+    assert right_texts(ids, labels).int().tolist() == right
+    out = model(ids, labels=labels)
+    logits = SCALE * out.embeddings[:, 0] @ out.embeddings[:, 1].T
+    losses = [F.cross_entropy(logits[i, [i, *others]], torch.tensor(0)) for i, others in enumerate([[3], [3], [0, 3]])]
+    assert out.loss.item() == pytest.approx((sum(losses) / 3).item(), abs=1e-5)
 
 
 @pytest.mark.parametrize("shape", [(2, 3, 5), (2, 1, 5)])

@@ -7,11 +7,13 @@ import torch
 
 from bertlab import BertForSentenceEmbedding, InputError
 from bertlab.cli.main import main
+from bertlab.cli.shared.examples import Sources, read_sets
 from bertlab.corpora.examples import TextExample
 from bertlab.predict import predict_one
 from bertlab.tasks.embedding import EmbeddingTask, PairPrediction, is_same, partner_ranks
 from bertlab.tasks.files import FileOptions
 from bertlab.tasks.registry import find_task, open_task
+from bertlab.training.finetune_recipe import FinetuneRecipe
 
 PAIRS = [
     TextExample(str(n), f"the dog is at {place}", f"{place} has a dog")
@@ -69,6 +71,16 @@ def test_equal_texts_count_once_and_negatives_are_only_candidates():
     assert partner_ranks(examples, similarity) == [(2, 2), (1, 0)]
 
 
+def test_further_partners_of_a_text_do_not_compete():
+    examples = [
+        TextExample("1", "answer", "one"), TextExample("2", "answer", "two"), TextExample("3", "other", "two"),
+        TextExample("4", "answer", "wrong", "0"),
+    ]  # fmt: skip
+    answer = [0.1, 0.9, 0.9, 0.5]
+    similarity = torch.tensor([answer, answer, [0.8, 0.7, 0.7, 0.6], answer])
+    assert partner_ranks(examples, similarity) == [(2, 3), (1, 1), (2, 0)]
+
+
 @pytest.mark.parametrize("label", [None, "1", "same", "Entailment", "duplicate"])
 def test_labels_that_say_the_same(label):
     assert is_same(TextExample("1", "a", "b", label))
@@ -96,6 +108,36 @@ def test_the_column_of_labels_may_be_missing(head, tmp_path):
     path.write_text(f"{head}\na,b{',1' * head.count('label')}\n")
     (example,) = EmbeddingTask.read_examples(path, FileOptions().reading(pairs=True))
     assert (example.text, example.pair, example.label) == ("a", "b", "1" if "label" in head else None)
+
+
+def test_a_label_that_only_later_rows_have_is_named(tmp_path):
+    path = tmp_path / "pairs.jsonl"
+    path.write_text('{"text": "a", "pair": "b"}\n{"text": "a", "pair": "c", "label": null}\n')
+    assert len(list(EmbeddingTask.read_examples(path, FileOptions().reading(pairs=True)))) == 2
+    path.write_text('{"text": "a", "pair": "b"}\n{"text": "a", "pair": "c", "gold_label": 0}\n')
+    with pytest.raises(InputError, match="pairs.jsonl, line 2: 'gold_label': a label, but the first row has none"):
+        list(EmbeddingTask.read_examples(path, FileOptions().reading(pairs=True)))
+    skipping = FileOptions(on_error="skip").reading(pairs=True)
+    assert len(list(EmbeddingTask.read_examples(path, skipping))) == skipping.skipped.count == 1
+    assert len(list(EmbeddingTask.read_examples(path, FileOptions().reading(pairs=True, labelled=False)))) == 2
+
+
+@pytest.mark.parametrize("column", ["similar", "Label", "paraphrase"])
+def test_columns_that_may_hold_labels_are_named(column, pretrained, tmp_path, capsys):
+    path, test = tmp_path / "pairs.csv", tmp_path / "test.jsonl"
+    path.write_text(f"pair_id,sentence1,sentence2,{column}\n" + "".join(f"{n},a {n},b,{n % 2}\n" for n in range(20)))
+    test.write_text('{"text": "a", "pair": "b"}\n{"text": "a", "pair": "c", "target": 0}\n')
+    recipe = FinetuneRecipe(task="match", model=str(pretrained))
+    sets = read_sets(Sources(path, test=test), recipe)
+    said = capsys.readouterr().err
+    for file, name in ((path, column), (test, "target")):
+        warning = f"has no labels, so all pairs count as alike; columns not read: {name}; if one"
+        assert said.count(f"warning: {file}: {warning}") == 1
+        assert any(note.startswith(f"{file.name}: {warning}") for note in sets.notes)
+    read_sets(Sources(path, files=FileOptions(label_column=column)), recipe)
+    path.write_text("sentence1,sentence2,idx\n" + "".join(f"a {n},b,{n}\n" for n in range(20)))
+    read_sets(Sources(path), recipe)
+    assert "not read" not in capsys.readouterr().err
 
 
 def test_an_empty_file_is_named(tmp_path):
@@ -133,6 +175,9 @@ def test_match_siamese_learns_predicts_and_is_measured(pretrained, table, tmp_pa
     assert -1 <= row["value"] <= 1
     main(["evaluate", run, "--data", str(table)])
     assert "among the first five" in capsys.readouterr().out
+    table.write_text("text,pair,similar\na dog,a cat,0\ntwo dogs,dogs,1\n")
+    main(["evaluate", run, "--data", str(table)])
+    assert f"warning: {table}: has no labels" in capsys.readouterr().err
 
 
 def test_without_a_file_it_learns_from_docstrings(pretrained, tmp_path, monkeypatch, capsys):

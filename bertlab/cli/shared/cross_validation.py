@@ -26,8 +26,9 @@ def cross_validate(
     check_parts(out, "folds", "cross-validation", options.settings.resume)
     folds: list[Sets] = []
     for number, (known, held_out) in enumerate(split_folds(sets.train, count, recipe.seed), start=1):
-        train, dev = split_off(known, recipe.seed) if own_dev else (known, sets.dev)
-        folds.append(Sets(train, dev, held_out, [f"Fold {number} of {count}."], sets.sources))
+        notes = [f"Fold {number} of {count}."]
+        train, dev = split_off(known, recipe.seed, notes) if own_dev else (known, sets.dev)
+        folds.append(Sets(train, dev, held_out, notes, sets.sources))
         check_known_labels(recipe, folds[-1], options.skip)  # of all folds, before the first training
     warn_of_repeats(folds[0])
     found: list[dict[str, Measures]] = []

@@ -6,6 +6,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from tqdm.auto import tqdm
@@ -14,7 +15,11 @@ from bertlab.cli.shared.doubts import contradicted, quoted, repeated
 from bertlab.cli.shared.material import STORYWORLD
 from bertlab.cli.shared.messages import say
 from bertlab.config import BertConfig
+from bertlab.corpora.examples import ChoiceExample, QAExample, TextExample
+from bertlab.corpora.labelled.columns import TEXTS, found_columns
 from bertlab.corpora.labelled.hub_datasets import read_hub
+from bertlab.corpora.labelled.parts import shared_text
+from bertlab.corpora.labelled.records import read_records
 from bertlab.corpora.reading import Skipped, rows
 from bertlab.errors import InputError
 from bertlab.evaluation.report import plain
@@ -33,6 +38,9 @@ UNKNOWN, CUT = 0.2, 0.1  # share of tokens, of examples; above it the user is wa
 SEPARATOR = re.compile(r"\s*[,;|]\s*")
 RARE, NAMED = 2, 5  # a label is rare that occurs so often at most; rare ones that are named
 CHOSEN = "The checkpoint was chosen by the examples that it is measured on, which flatters it a little."
+GROUPED = QAExample, ChoiceExample  # whose text several examples may share
+ONE_TEXT = "All examples are on the same text, so the checkpoint was chosen on the text that it learned from."
+ID = re.compile(r"(.*[_ ])?(q|pair)?(id|idx|index)\d*|", re.IGNORECASE)  # of a row; pandas names it ""
 WORLD_DEV, WORLD_TEST = 500, 2000  # examples
 DOCSTRINGS = (
     "The text is docstrings of Python and of the packages that were installed, under licences of their own; only what "
@@ -121,15 +129,17 @@ def file_sets(sources: Sources, path: Path, recipe: FinetuneRecipe) -> Sets:
         dev = read_file(sources.dev, sources.files, recipe, notes)
     else:
         with naming(path):
-            train, dev = split_off(train, recipe.seed)
+            train, dev = split_off(train, recipe.seed, notes)
         notes.append(f"{len(dev):,} examples of the training file, drawn by the seed, were kept away from training.")
     if len(dev) < FEW:
         notes.append(f"Chosen by {len(dev)} examples, which tell one checkpoint from another only roughly.")
     for warning in filter(None, odd):
         warn(path, warning, notes)
-    if sources.test:
-        return Sets(train, dev, read_file(sources.test, sources.files, recipe, notes), notes, named_files)
-    return Sets(train, dev, dev, [*notes, CHOSEN], named_files)
+    test = read_file(sources.test, sources.files, recipe, notes) if sources.test else dev
+    for file, part in dict(zip(named_files, (train, dev, test), strict=True)).items():
+        for warning in unread_columns(file, sources.files, part):
+            warn(file, warning, notes)
+    return Sets(train, dev, test, notes if sources.test else [*notes, CHOSEN], named_files)
 
 
 def warn(source: str | Path, warning: str, notes: list[str]) -> None:
@@ -170,6 +180,20 @@ def unread_pairs(path: Path, files: FileOptions, recipe: FinetuneRecipe) -> Iter
     first = next(task.family.read_examples(path, files.reading(recipe.problem)), None)
     if getattr(first, "pair", None) is not None:
         yield f"{recipe.task} reads the first of two texts in each row; finetune pair reads both"
+
+
+def unread_columns(path: Path, files: FileOptions, examples: Sequence) -> Iterator[str]:
+    """Yield in words which columns of a file are not read, beside ids, if its pairs need no labels and have none."""
+    first = examples[0]
+    unlabelled = isinstance(first, TextExample) and first.pair is not None and first.label is None
+    if not unlabelled or INHERITED.fullmatch(str(path)):
+        return
+    records = list(islice(read_records(path, files.encoding, files.skipped(), files.columns), LOOKED_AT))
+    read = found_columns(files.columns, TEXTS, records[0].values, str(path), labelled=False)
+    names = dict.fromkeys(name for record in records for name in record.values)
+    if unread := [name for name in names if name not in (read.text, read.pair) and not ID.fullmatch(name)]:
+        advice = "if one of them holds labels, name it with --label-column"
+        yield f"has no labels, so all pairs count as alike; columns not read: {', '.join(unread):.80}; {advice}"
 
 
 def known_examples(task: Task, examples: Sequence, config: BertConfig, skip: bool) -> tuple[Sequence, str]:
@@ -242,12 +266,29 @@ def unread_text(examples: Sequence, recipe: FinetuneRecipe) -> Iterator[str]:
         yield f"{longer}, and their ends are not read; {advice}"
 
 
-def split_off(examples: list, seed: int) -> tuple[list, list]:
-    """Return (to learn from, to choose by): a tenth, at most 2,000, drawn by the seed."""
-    size = min(MOST_DEV, int(len(examples) * DEV_SHARE))
-    if size < 1:
+def split_off(examples: list, seed: int, notes: list[str]) -> tuple[list, list]:
+    """Return (to learn from, to choose by): about a tenth, at most 2,000, drawn by the seed.
+
+    Questions on a passage stay together, and so do choices after the same text, even where the smallest such group is
+    more than that. Those on one passage alone are drawn one by one, which `notes` then say.
+    """
+    room = min(MOST_DEV, int(len(examples) * DEV_SHARE))
+    if room < 1:
         raise InputError(f"{len(examples)} examples are too few to keep some for measuring: give a file with --dev")
-    order = list(range(len(examples)))
+    groups: list = [shared_text(e) for e in examples if isinstance(e, GROUPED)]
+    if len(set(groups)) == 1:
+        notes.append(ONE_TEXT)
+    if len(set(groups)) < 2:
+        groups = list(range(len(examples)))
+    counts = Counter(groups)
+    order, kept = list(counts), set()
     random.Random(seed).shuffle(order)
-    kept = set(order[:size])
-    return [e for i, e in enumerate(examples) if i not in kept], [e for i, e in enumerate(examples) if i in kept]
+    for group in order:
+        if counts[group] <= room:
+            kept.add(group)
+            room -= counts[group]
+    kept = kept or {min(order, key=counts.__getitem__)}
+    parts: tuple[list, list] = [], []
+    for example, group in zip(examples, groups, strict=True):
+        parts[group in kept].append(example)
+    return parts

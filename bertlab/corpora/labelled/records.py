@@ -42,15 +42,16 @@ def read_records(
     skipped: Skipped | None = None,
     columns: Columns = EVERY,
     every_line: bool = False,
+    labelled: bool = True,
 ) -> Iterator[Record]:
     """Yield the rows of JSON lines (.jsonl, .json: an object a line), of a JSON list of objects (.json), or of a table.
 
     The delimiter is found from the first lines: tabs, which separate without quoting, or commas, semicolons and | as in
     CSV. The first line names the columns, unless `columns` are numbers: then they are called "0", "1", ... Lines that
-    begin with a number of few ("1 a fine film") have the columns "label" and "text"; other lines without a delimiter
-    are the column "text"; blank ones are left out. With `every_line` each such line is a text, and a blank one a
-    mistake. InputError names the line where something is wrong; with `skipped` such a row is left out and counted,
-    unless it makes all later rows doubtful.
+    begin with a number of few ("1 a fine film") have the columns "label" and "text", without `labelled` only if
+    `columns` are numbers; other lines without a delimiter are the column "text"; blank ones are left out. With
+    `every_line` each such line is a text, and a blank one a mistake. InputError names the line where something is
+    wrong; with `skipped` such a row is left out and counted, unless it makes all later rows doubtful.
     """
     if path.suffix.lower() in JSON:
         if path.suffix.lower() == ".json" and read_beginning(path, encoding, option=True).lstrip().startswith("["):
@@ -66,7 +67,8 @@ def read_records(
             yield from _table(path, lines, dialect, skipped)
         else:
             rows = _filled(path, lines) if every_line else enumerate(lines, start=1)
-            yield from _texts(path, rows, dialect.delimiter == " " and not every_line, skipped)
+            cut = dialect.delimiter == " " and not every_line and (labelled or columns.by_number)
+            yield from _texts(path, rows, cut, skipped)
 
 
 def _lines(path: Path, encoding: str) -> Iterator[tuple[int, str]]:

@@ -60,7 +60,7 @@ def read_table(
     left out and counted.
     """
     columns = Columns(text_column, pair_column, label_column)
-    records = read_records(Path(path), encoding, skipped, columns)
+    records = read_records(Path(path), encoding, skipped, columns, labelled=labelled)
     return text_examples(records, str(path), ReadOptions(columns, problem, None, labelled, encoding, skipped))
 
 
@@ -96,10 +96,18 @@ def text_examples(records: Iterator[Record], source: str, options: ReadOptions) 
 
 
 def maybe_labelled(records: Iterator[Record], source: str, options: ReadOptions) -> Iterator[TextExample]:
-    """Yield the same of rows whose column of labels may be missing."""
+    """Yield the same of rows whose column of labels may be missing. InputError: only later rows have it."""
     first = list(islice(records, 1))
     labelled = bool(options.columns.label) or any(name in record.values for record in first for name in LABELS)
+    if options.labelled and not labelled:
+        records = usable(records, _unlabelled, options.skipped)
     return text_examples(chain(first, records), source, replace(options, labelled=options.labelled and labelled))
+
+
+def _unlabelled(record: Record) -> Record:
+    if late := next((name for name in LABELS if record.values.get(name) not in (None, "")), None):
+        raise InputError(f"{record.cell(late)}: a label, but the first row has none; all need one, or none")
+    return record
 
 
 def choice_examples(records: Iterator[Record], source: str, options: ReadOptions) -> Iterator[ChoiceExample]:

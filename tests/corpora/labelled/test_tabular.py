@@ -12,11 +12,14 @@ from hypothesis import strategies as st
 
 from bertlab.cli.shared.examples import odd_labels
 from bertlab.corpora.examples import TextExample
+from bertlab.corpora.labelled.parts import shared_text
 from bertlab.corpora.labelled.records import read_records
 from bertlab.corpora.labelled.tabular import read_table
 from bertlab.corpora.reading import Skipped, is_blank
 from bertlab.errors import InputError
+from bertlab.tasks.files import FileOptions
 from bertlab.tasks.sequence import SequenceTask
+from bertlab.tasks.token import TokenTask
 from tests.conftest import tries
 
 SHARED = Path(__file__).parents[4] / "shared" / "data"
@@ -109,6 +112,15 @@ YEARS = ["2014 was good.", "2014 was long.", "2015 was short.", "2015 was bad."]
 @pytest.mark.parametrize("lines", [["1 First.", "2 Second."], ["The one.", "The other.", "The one."], YEARS])
 def test_lines_that_begin_alike_are_texts(tmp_path, lines):
     assert [one.text for one in read_table(write(tmp_path, "a.txt", *lines), labelled=False)] == lines
+
+
+@pytest.mark.parametrize("family", [SequenceTask, TokenTask])
+def test_a_number_before_a_text_to_predict_is_part_of_it(tmp_path, family, tok):
+    lines = ["2 cups sugar", "1 cup milk", "2 eggs", "1 lemon"]
+    path, options = write(tmp_path, "a.txt", *lines), FileOptions().reading(labelled=False)
+    assert [shared_text(one) for one in family(tok, 32).read_new(path, options)] == lines
+    cut = [one.text for one in read_table(path, text_column="1", label_column="0", labelled=False)]
+    assert cut == [line.split(" ", 1)[1] for line in lines] == [one.text for one in read_table(path)]
 
 
 def test_unwanted_labels_are_left_out_and_counted(tmp_path):
