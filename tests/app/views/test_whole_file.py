@@ -98,6 +98,17 @@ def test_a_row_that_is_chosen_changes_no_other_page_and_the_file_is_still_there_
     assert fine(app.run()) and len(table(app)) == 3
 
 
+def test_columns_and_label_names_stay_while_a_row_is_open():
+    app = with_file("a.csv", "a,b,c\nThe soup was salty.,bad,0\nIt was not salty.,good,1\n", dataset_row="1")
+    names = ["a", "b", "c"]
+    app.selectbox(key=f"dataset_label {names} a").set_value("c").run()
+    next(box for box in app.main.selectbox if box.label.startswith("“0”")).set_value("good").run()
+    assert fine(app) and list(table(app)["label"]) == ["good", "good"], said(app)
+    next(button for button in app.main.button if button.label == "Opinion").click().run()
+    app.session_state.tasks_tab = "A whole file"
+    assert fine(app.run()) and list(table(app)["label"]) == ["good", "good"]
+
+
 def test_a_row_of_words_opens_where_words_are_labelled():
     link = dict(tasks_tab="A whole file", model=TINY, dataset_set="names", dataset_row="3")
     app = opened("tasks", **link)
