@@ -70,7 +70,8 @@ def say_what_is_lost() -> None:
 
 def choose() -> str:
     """Show the fields for a model. An upload takes precedence over a folder, a folder over a bundled model."""
-    bundled = state.linked_select("Bundled model", offered(), "model", DEFAULT_MODEL)
+    label = "Bundled model" if gate.places() else "Bundled model or training run"
+    bundled = state.linked_select(label, offered(), "model", DEFAULT_MODEL)
     switch_world(bundled)
     typed = type_folder().strip() if gate.places() else ""
     with st.expander("or upload one", icon=":material/upload:"):
@@ -91,8 +92,10 @@ def choose() -> str:
 
 
 def offered() -> list[str]:
-    """Return the bundled BERTs; a left-to-right model would have nothing to say on most pages."""
-    return [name for name in bundled_models() if name not in LEFT_TO_RIGHT.values()]
+    """Return the bundled BERTs, as a left-to-right model would have nothing to say on most pages; and where no folder
+    can be typed, the training runs of this server."""
+    bundled = [name for name in bundled_models() if name not in LEFT_TO_RIGHT.values()]
+    return bundled if gate.places() else [*bundled, *gate.runs()]
 
 
 def switch_world(bundled: str) -> None:
@@ -104,7 +107,7 @@ def switch_world(bundled: str) -> None:
 
 
 def use(name: str) -> None:
-    """Choose another bundled model, as if it had been picked in the dialog."""
+    """Choose another model of the list, as if it had been picked in the dialog."""
     st.session_state.model = name
     if "folder" in st.session_state:
         st.session_state.folder = ""

@@ -54,7 +54,7 @@ def show_everywhere(run: TrainingRun) -> None:
     """Set the model of the header, and so of every page, to the chosen step of the run."""
     moment = next(moment for moment in run.moments if str(moment.step) == st.session_state.training_step)
     if run.name != st.session_state.opened_model:
-        choose = model_bar.use if run.name in bundled_models() else model_bar.use_typed
+        choose = model_bar.use if run.name in model_bar.offered() else model_bar.use_typed
         choose(run.name)
     st.session_state.step = models.END if moment.source == run.name else str(moment.step)
 

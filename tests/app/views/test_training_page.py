@@ -11,6 +11,7 @@ import torch
 from pages import TINY, cells, fine, said, tables
 from streamlit.testing.v1 import AppTest
 
+from app.shared.model import gate
 from bertlab import BertForQuestionAnswering, Tokenizer
 from bertlab.draw.percent import percent
 from bertlab.explain.kept_film import read_film
@@ -203,6 +204,15 @@ def test_the_step_drives_all_pages(mine):
     app.select_slider(key="training_step").set_value("50").run()
     assert fine(app) and f"{mine}/step-00050" in said(app)
     assert app.text_input(key="folder").value == mine
+
+
+def test_a_run_drives_all_pages_of_a_server_on_which_nothing_can_be_typed(mine, monkeypatch):
+    for closed in (gate.NO_FOLDERS, gate.NO_HUB):
+        monkeypatch.setenv(closed, "1")
+    app = opened(run=mine)
+    app.select_slider(key="training_step").set_value("50").run()
+    assert fine(app) and f"Model: **{mine}/step-00050**" in said(app), said(app)
+    assert app.selectbox(key="model").value == mine and mine in app.selectbox(key="versus").options
 
 
 def test_the_model_bar_opens_a_run_under_way(under_way):
