@@ -201,7 +201,7 @@ def name_model(name: str) -> None:
 
 def beside(task: str) -> Loaded | None:
     """Return the model to compare with; None if none is chosen, or if it has no head for `task`, which is said."""
-    name = st.session_state.get("versus") or NOTHING
+    name = (st.session_state.get("versus") or "").strip() or NOTHING
     if name == NOTHING or not gate.permitted(name):
         return None
     if name == RANDOM:

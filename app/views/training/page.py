@@ -31,7 +31,7 @@ def choose_run(place) -> str:
         accept_new_options=gate.folders(),
         help="What `bertlab pretrain` and `bertlab finetune` write, during training or afterwards. Type any folder.",
     )
-    return st.session_state.opened_model if chosen in (None, CHOSEN) else chosen
+    return st.session_state.opened_model if chosen in (None, CHOSEN) else chosen.strip()
 
 
 def choose_moment(place, run: TrainingRun) -> Moment:
