@@ -181,12 +181,5 @@ def of(name: str) -> Texts:
     return FAMILIES.get(name) or FAMILIES.get(origin(name) or "", ANY)
 
 
-def offered(name: str) -> set[str]:
-    """Return all texts of the examples for a model."""
-    found = of(name)
-    kinds = (found.play, found.heads, found.opinions, found.names, PAIRS, found.questions())
-    return {text for kind in kinds for example in kind.values() for text in example.values()}
-
-
 def chosen() -> Texts:
     return of(models.chosen())
