@@ -30,7 +30,7 @@ def show(bar: DeltaGenerator) -> None:
     """Show in the `bar` which model the page shows, and the dialog that changes it. If a model cannot be opened, say
     why, and keep the one before it."""
     with bar:
-        st.session_state.shown_models = {}, st.empty()
+        st.session_state.shown_models = {}, {}, st.empty()
         with st.popover("Change", type="tertiary"), st.container(key="models"):
             facts, wanted, rest = st.container(), choose(), st.container()
     with layout.box():

@@ -106,6 +106,18 @@ def test_every_page_takes_a_second_model_of_another_kind(page):
     assert "english-scratch" in said(app)  # beside, or told why not
 
 
+@pytest.mark.parametrize(
+    ("page", "link", "header"),
+    [
+        ("attention", {}, f"Model: **{TINY}**, compared with **english-scratch** "),
+        ("stories", {}, f"Model: **{TINY}** "),
+        ("tasks", {"tasks_tab": "Names"}, "Model: **storyworld-tiny-entities** "),  # english-scratch has no such head
+    ],
+)
+def test_the_header_names_a_second_model_only_where_one_is_shown(page, link, header):
+    assert header in said(opened(page, model=TINY, versus="english-scratch", **link)) + " "
+
+
 @pytest.mark.parametrize("versus", ["storyworld-tiny/step-00000", "no/such/model", "<b>"])
 def test_any_second_model_is_taken_or_told_of(versus):
     app = opened("attention", model=TINY, versus=versus)  # the bar is the same on all pages
