@@ -75,7 +75,7 @@ def test_a_table_is_read_from_memory_predicted_measured_and_filtered(monkeypatch
     assert metrics(app)["Accuracy"] == "0.667" and "always “bad” would be right in 67% of 3" in said(app)
     app.segmented_control(key="dataset_errors").set_value("errors").run()
     assert fine(app) and list(table(app)["text"]) == ["The cake was delicious."]
-    assert "1 of 3 rows (accuracy of these 3: 67%)" in said(app)
+    assert "1 of 3 rows (accuracy of the 3 measured: 67%)" in said(app)
     app.segmented_control(key="dataset_errors").set_value("all rows").run()
     app.text_input(key="dataset_word").set_value("not").run()
     assert fine(app) and list(table(app)["label"]) == ["good"]
@@ -152,6 +152,7 @@ def test_labels_that_the_model_does_not_know_are_not_measured():
     app = with_file("a.csv", "text,label\nThe soup was salty.,*neg*\nThe soup was not salty.,good\n")
     assert fine(app), said(app)
     assert "1 of 2 rows are not measured" in boxes(app) and "“*neg*”. It knows bad, good." in boxes(app)
+    assert "2 of 2 rows (accuracy of the 1 measured: 100%)" in said(app)
     assert metrics(app)["Accuracy"] == "1.000"
     none = with_file("a.csv", "text\n<b>The soup</b> was salty.\n$a$ *b*\n")
     assert fine(none) and "nothing is measured" in boxes(none) and list(metrics(none)) == ["Rows"]

@@ -19,9 +19,9 @@ def show(judged: Judged) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         kept, asked = right_or_wrong(judged.table), judged.table[with_word(judged)]
     shown = asked[kept[asked.index]]
-    known, count = "score" in asked and asked["score"].notna().any(), f"{len(asked):,}"
-    mean = f" ({judged.data.kind.unit} of these {count}: {percent(asked['score'].mean())})" if known else ""
-    st.caption(f"{len(shown):,} of {count} rows{mean}. Press a row at its left edge to open it.")
+    scores, unit = asked.get("score", pd.Series(dtype=float)).dropna(), judged.data.kind.unit
+    mean = f" ({unit} of the {len(scores):,} measured: {percent(scores.mean())})" if len(scores) else ""
+    st.caption(f"{len(shown):,} of {len(asked):,} rows{mean}. Press a row at its left edge to open it.")
     chosen = show_table(shown)
     if chosen is not None:
         show_row(judged, chosen)
