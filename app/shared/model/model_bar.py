@@ -69,9 +69,10 @@ def say_what_is_lost() -> None:
 
 
 def choose() -> str:
-    """Show the fields for a model. An upload takes precedence over a folder, a folder over a bundled model."""
+    """Show the fields for a model: what was chosen last is shown. In a link a folder precedes a bundled model."""
     label = "Bundled model" if gate.places() else "Bundled model or training run"
-    bundled = state.linked_select(label, offered(), "model", DEFAULT_MODEL)
+    pick = dict(on_change=lambda: use(st.session_state.model))
+    bundled = state.linked_select(label, offered(), "model", DEFAULT_MODEL, **pick)
     switch_world(bundled)
     typed = type_folder().strip() if gate.places() else ""
     with st.expander("or upload one", icon=":material/upload:"):
@@ -130,6 +131,8 @@ def type_folder() -> str:
 
 
 def open_typed() -> None:
+    if st.session_state.folder.strip():
+        uploads.set_aside()
     state.forget_positions()
     gate.permit(st.session_state.folder)
 
@@ -137,7 +140,6 @@ def open_typed() -> None:
 def use_typed(name: str) -> None:
     """Choose a folder or a model of the hub, as if it had been typed."""
     st.session_state.folder = name
-    uploads.set_aside()
     open_typed()
 
 

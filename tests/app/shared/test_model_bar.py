@@ -34,6 +34,12 @@ def test_the_switch_puts_a_folder_aside(folders):
     assert fine(app) and facts(app).startswith("**storyworld-tiny**:") and "folder" not in app.query_params
 
 
+def test_a_bundled_model_that_is_picked_puts_a_folder_aside(folders):
+    app = opened("stories", folder=folders["pretrained"])
+    app.selectbox(key="model").set_value(TINY).run()
+    assert fine(app) and facts(app).startswith(f"**{TINY}**:") and "folder" not in app.query_params
+
+
 @pytest.mark.parametrize(
     ("model", "task", "shown"),
     [
