@@ -20,11 +20,17 @@ def example_pills(label: str, examples: Examples, *, wrap: bool = False) -> None
     fit into the row is scrolled to, or with `wrap` stands in another row, except on a phone."""
 
     def fill_fields() -> None:
-        st.session_state.update(examples.get(st.session_state.example_choice or "", {}))
+        fill(examples.get(st.session_state.example_choice or "", {}))
         st.session_state.example_choice = None
-        forget_positions()
 
     st.pills(label, list(examples), key="example_choice", on_change=fill_fields, wrap=wrap)
+
+
+def fill(texts: dict[str, str]) -> None:
+    """Write texts into the fields named by their keys; the other version of the text before goes, and its positions."""
+    st.session_state.pop("other", None)
+    st.session_state.update(texts)
+    forget_positions()
 
 
 def first_texts(examples: Examples, kind: str) -> dict[str, str]:
@@ -39,9 +45,7 @@ def first_texts(examples: Examples, kind: str) -> dict[str, str]:
     kept = before and all(st.session_state.get(field) == text for field, text in before.items())
     of_another = offered.get(st.session_state.get(field), kind) != kind
     if (of_another or kept and before != texts) and not went_back():
-        st.session_state.pop("other", None)
-        st.session_state.update(texts)
-        forget_positions()
+        fill(texts)
     st.session_state[key] = texts
     offered.update({example[field]: kind for example in examples.values()})
     return texts
@@ -161,7 +165,7 @@ def link_value(key: str) -> str | None:
 def fill_from_row() -> None:
     """Fill the fields of a page with the row of a data set whose link led here. Call before the page."""
     if ROW in st.query_params:
-        st.session_state.update(st.session_state.pop(ROW, {}))
+        fill(st.session_state.pop(ROW, {}))
         del st.query_params[ROW]
 
 

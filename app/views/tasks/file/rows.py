@@ -92,5 +92,5 @@ def show_row(judged: Judged, number: int) -> None:
 
 def open_here(tab: str, texts: dict[str, str]) -> None:
     """Show a row as the text of the page, under another tab."""
-    st.session_state.update({"tasks_tab": tab, **texts})
-    state.forget_positions()
+    st.session_state.tasks_tab = tab
+    state.fill(texts)
