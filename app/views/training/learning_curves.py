@@ -23,6 +23,7 @@ EXPLAINED = {  # baselines, for visitors who meet them for the first time
     "the word before": ", the words that are frequent after it",
     "coin toss": ", for the two answers of next sentence prediction",
 }
+LEARNED = {"two neighbours": "the two words beside a gap", "the word before": "the word before"}  # what they read
 PLATEAU = 0.03  # a loss within this share of the word-frequency baseline is at its level
 
 
@@ -139,7 +140,8 @@ def passed_baselines(run: TrainingRun, baselines: Sequence[CurveBaseline]) -> st
         return text + "It is at the level of word frequency: so far the model knows which words are frequent, no more."
     if ahead:
         return text + f"It is not yet below {ahead[0]}."
-    return text + "So by its last step the model uses more than the two words beside a gap."
+    read = [LEARNED[short(one)] for one in baselines if short(one) in LEARNED]
+    return text + "".join(f"So by its last step the model uses more than {one}." for one in read)
 
 
 def evaluated(run: TrainingRun) -> str:
