@@ -6,6 +6,7 @@ import tempfile
 import pytest
 from pages import TINY, boxes, cells, fine, opened, run, said
 
+from app.views.tasks.file import source
 from app.views.tasks.file.label_names import guess
 from bertlab.corpora.labelled.conll import read_conll
 from bertlab.tasks.registry import open_task
@@ -159,6 +160,21 @@ def test_labels_that_the_model_does_not_know_are_not_measured():
     for tab in ("Slices", "Confusion"):
         other = with_file("a.csv", "text\nThe soup was salty.\n", dataset_tab=tab)
         assert not other.exception and "labels" in boxes(other)
+
+
+@pytest.mark.parametrize("tab", ["Rows", "Slices", "Confusion"])
+def test_cells_take_the_rows_that_the_page_measures(tab, tmp_path, monkeypatch):
+    monkeypatch.setattr(source, "MOST_ROWS", 24)
+    rows = [f"The soup was {'' if n % 2 else 'not '}salty.,{'bad' if n % 3 else 'good'}" for n in range(30)]
+    content = "\n".join(["text,label", "It was salty.,*neg*", *rows, ""])
+    app = with_file("a.csv", content, dataset_tab=tab)
+    assert fine(app) and "1 of 24 rows are not measured" in boxes(app) and "first 24 rows are read" in boxes(app)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text(content)
+    made, names = run(cells(app)[-1])
+    assert len(names["examples"]) == 23
+    if tab == "Rows":
+        assert f"{made['accuracy']:.3f}" == metrics(app)["Accuracy"]
 
 
 def test_other_names_for_the_labels_are_guessed_and_can_be_changed():

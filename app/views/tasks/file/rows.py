@@ -25,7 +25,7 @@ def show(judged: Judged) -> None:
     chosen = show_table(shown)
     if chosen is not None:
         show_row(judged, chosen)
-    measured = Name("task.measures(examples, predictions)" if judged.data.labelled else "predictions")
+    measured = Name("task.measures(examples, predictions)" if judged.known else "predictions")
     exports("predictions", shown, judged.cell().shows(measured))
 
 

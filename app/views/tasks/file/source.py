@@ -132,7 +132,8 @@ def read(name: str, content: bytes, data: Data, asked: Columns) -> Data:
     cell = data.code
     skipped = Name(f"{cell.use(Skipped)}()")
     options = cell.call(ReadOptions, asked, problem, asked.pair is not None, labelled, skipped=skipped)
-    cell.let("examples", Name(f"list(task.read_examples({cell.use(Path)}({name!r}), {options}))"))
+    found = f"task.read_examples({cell.use(Path)}({name!r}), {options})"
+    cell.let("examples", Name(f"list({cell.use(islice)}({found}, {MOST_ROWS}))"))
     return replace(data, examples=examples[:MOST_ROWS], key=key, labelled=labelled, file=True)
 
 
