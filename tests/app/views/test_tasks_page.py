@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 from pages import TINY, boxes, fine, opened, said, tables
+from safetensors.torch import load_file, save_file
 
 from app.shared.text.texts import RUTH_HILL
 from bertlab import BertConfig, BertForMaskedLM, BertForPreTraining, Tokenizer
@@ -122,6 +123,16 @@ def test_nothing_is_said_where_nothing_was_measured(folders, tmp_path):
         (broken / CALIBRATION).write_text(content)
         app = opened("tasks", folder=str(broken), text="The cake was delicious.")
         assert fine(app) and SURE not in numbers(app), said(app)
+
+
+def test_a_damaged_head_is_named_in_a_box(folders, tmp_path):
+    broken = shutil.copytree(folders["classifier"], tmp_path / "broken")
+    tensors = load_file(broken / "model.safetensors")
+    tensors["classifier.weight"] = tensors["classifier.weight"][:, 1:].contiguous()
+    save_file(tensors, broken / "model.safetensors")
+    app = opened("tasks", folder=str(broken), text="the dog")
+    assert not app.exception and len(app.error) == 1
+    assert "classifier.weight" in boxes(app) and "view failed" not in boxes(app)
 
 
 def test_bundled_models_read_one_text_and_others_may_read_two(folders):
