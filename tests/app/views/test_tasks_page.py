@@ -2,12 +2,14 @@
 
 import json
 import shutil
+from types import SimpleNamespace
 
 import pytest
 from pages import TINY, boxes, fine, opened, said, tables
 from safetensors.torch import load_file, save_file
 
 from app.shared.text.texts import RUTH_HILL
+from app.views.tasks.names import meaning
 from bertlab import BertConfig, BertForMaskedLM, BertForPreTraining, Tokenizer
 from bertlab.evaluation.calibration import CALIBRATION, LONG, SHORT
 from bertlab.explain.ablation import random_control
@@ -164,6 +166,14 @@ def test_doubtful_names_are_marked():
     app = opened("tasks", tasks_tab=NAMES, text="Tom Becker is here.")
     assert fine(app) and "Dashed" not in said(app) and "dashed" not in marks(app)
     assert "**B-PER** (it begins the name of a person)" in said(app) and "Model: **english-names**" in said(app)
+    other = {"two": "true", "other": "The new Dyson from Argos broke on Friday."}
+    app = opened("tasks", tasks_tab=NAMES, text="Tom Becker is here.", **other)
+    assert fine(app) and "Dashed, with a question mark" in said(app)
+
+
+@pytest.mark.parametrize(("label", "kind"), [("B-animal", "an animal"), ("B-URL", "a URL"), ("B-LOC", "a place")])
+def test_a_kind_of_name_has_its_article(label, kind):
+    assert meaning(SimpleNamespace(kinds=()), label) == f" (it begins the name of {kind})"
 
 
 def judged(app):
