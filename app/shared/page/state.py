@@ -11,6 +11,13 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 Examples = dict[str, dict[str, str]]  # name of an example -> the text of each field
 ROW = "from"  # in the link that leads from a row of a data set to another page
 LINK_CHARACTERS = 6_000  # servers refuse addresses much longer
+FIELDS = {  # what the panel with the link calls the text of a field, if not by the key of the field
+    "pair": "second text",
+    "other": "other version",
+    "meaning_yours": "sentences",
+    "film_text": "text",
+    "dataset_word": "word",
+}
 GAP = re.compile(r"(?<!\w)_{2,}(?!\w)|\[mask\]", re.IGNORECASE | re.ASCII)  # as a gap is typed
 POSITIONS = ("mask", "gap", "at", "at-beside", "word", "follow")  # in the link: of one text only
 
@@ -61,7 +68,7 @@ def linked_text(field: Callable[..., str], label: str, key: str, default: str = 
     if default and not text:
         st.query_params[key] = ""
     if not fits:
-        unlinked(label.lower().removeprefix("your ").removesuffix(" (optional)"))
+        unlinked(FIELDS.get(key, key))
     return text
 
 
