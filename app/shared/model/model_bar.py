@@ -145,7 +145,7 @@ def use_typed(name: str) -> None:
 
 def choose_step(place: DeltaGenerator) -> None:
     """Show a slider over the snapshots of the model's training, if it has any. It sets the model of every page."""
-    steps = models.steps()
+    steps = models.steps_of(st.session_state.opened_model)
     if not steps:
         state.share("step", "")
         return

@@ -122,12 +122,8 @@ def at_step(name: str, step: str) -> str:
     return name if step == END else f"{name}/step-{int(step):05d}"
 
 
-def steps() -> list[str]:
-    """Return the steps at which the chosen model has snapshots, and END if its training ended; [] without any."""
-    return steps_of(st.session_state.get("opened_model", DEFAULT_MODEL))
-
-
 def steps_of(name: str) -> list[str]:
+    """Return the steps at which a model has snapshots, and END if its training ended; [] without any."""
     folder = folder_of(name)
     found = [str(step) for step in snapshots(folder)]
     ended = [END] if weights_file(folder) else []

@@ -68,7 +68,7 @@ def linked_text(field: Callable[..., str], label: str, key: str, default: str = 
     if default and not text:
         st.query_params[key] = ""
     if not fits:
-        unlinked(FIELDS.get(key, key))
+        st.session_state.not_in_link.append(FIELDS.get(key, key))
     return text
 
 
@@ -104,11 +104,6 @@ def open_with(key: str, name: str, read: Callable[[str | None], Any]) -> None:
     if unset(key):
         st.session_state[key] = read(link_value(name))
     keep(key)
-
-
-def unlinked(what: str) -> None:
-    """Remember `what` the link of this page cannot contain; the panel with the link says so."""
-    st.session_state.not_in_link.append(what)
 
 
 def keep(key: str) -> None:

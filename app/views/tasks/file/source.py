@@ -95,7 +95,7 @@ def own_file() -> Data | None:
     if not name:
         st.info("Choose a file above, for example a CSV with columns text and label.", icon=":material/upload_file:")
         return None
-    state.unlinked("file")
+    st.session_state.not_in_link.append("file")
     if st.session_state.dataset_file is None:
         st.caption(f"You see **{plain(name)}**, which you chose before.")
     data, chosen = opened(kind_of(name, content)), Columns()
