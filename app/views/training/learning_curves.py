@@ -27,12 +27,12 @@ LEARNED = {"two neighbours": "the two words beside a gap", "the word before": "t
 PLATEAU = 0.03  # a loss within this share of the word-frequency baseline is at its level
 
 
-def show(run: TrainingRun, source: str, step: int | None) -> None:
+def show(run: TrainingRun, step: int | None) -> None:
     every = None if run.finished else REFRESH
-    st.fragment(refresh, run_every=every)(run.name, source, step, (run.finished, run.moments))
+    st.fragment(refresh, run_every=every)(run.name, step, (run.finished, run.moments))
 
 
-def refresh(name: str, source: str, step: int | None, known: tuple[bool, list[Moment]]) -> None:
+def refresh(name: str, step: int | None, known: tuple[bool, list[Moment]]) -> None:
     """Show what the folder holds now. A new snapshot, or the end of the training, reruns the whole page."""
     with layout.box():
         run = read_run(name)
@@ -52,7 +52,7 @@ def refresh(name: str, source: str, step: int | None, known: tuple[bool, list[Mo
         st.caption(explanation(run))
         table = run_charts.curve_table(run, list(dict.fromkeys([*run.measures, *run.shares])))
         cell = Cell()
-        code = cell.picture(run_charts.run_curves, cell.call(read_run, source))
+        code = cell.picture(run_charts.run_curves, cell.call(read_run, run.name))
         exports("learning-curves", table, code, run_charts.run_curves(run))
 
 

@@ -15,7 +15,7 @@ from bertlab.explain.runs import Moment, TrainingRun, read_run
 from bertlab.io.locate import bundled_models
 
 CHOSEN = "the chosen model"
-# Views show(run, source, step) mark the `step`, and their cells open `source`. Each with the head that a run needs.
+# Views show(run, step) mark the `step`. Each with the head that a run needs.
 OF_SNAPSHOTS = {"A gap fills": (gap_fills, "fill"), "A head forms": (head_forms, "encoder")}
 OF_A_MODEL = {"Pretraining's draw": (pretraining_draw, "fill")}
 
@@ -88,10 +88,8 @@ def show(place, run: TrainingRun) -> None:
         press = partial(st.session_state.update, film)
         place.button(text, key="film", icon=":material/movie:", type="tertiary", on_click=press)
     models.name_model(moment.source if moment else run.name)
-    upload = models.upload_name(run.name)
-    source = Path(upload).stem if upload else run.name  # what a notebook cell opens: of an upload a folder of its name
     with layout.open_tab("training", views) as name:
-        views[name].show(run, source, moment.step if moment else None)
+        views[name].show(run, moment.step if moment else None)
 
 
 layout.heading(
