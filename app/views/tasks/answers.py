@@ -5,13 +5,13 @@ import streamlit as st
 from app.shared.model import models
 from app.shared.page import layout, state
 from app.shared.text import fit, texts
-from app.views.tasks import fields, the_answer, why_this_answer
+from app.views.tasks import fields, the_answer
 from app.views.tasks.reading import Reading
 
 VIEWS = {
     "The answer": the_answer.show,
     "Starts and ends": the_answer.show_starts_and_ends,
-    "Why this answer?": why_this_answer.show,
+    "Why this answer?": the_answer.show_contributions,
 }
 
 
