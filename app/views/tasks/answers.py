@@ -20,7 +20,7 @@ def show() -> None:
         "The model marks a span of your passage as the answer, or says “no answer”. It can only copy, and it is often "
         "wrong."
     )
-    examples = texts.chosen().questions()
+    examples = texts.chosen().questions
     first = state.first_texts(examples, "passage")
     state.example_pills("Try a question", examples, wrap=True)
     question = state.linked_text(st.text_input, "Your question", "question", first["question"])
