@@ -76,14 +76,9 @@ def choose() -> str:
     switch_world(bundled)
     typed = type_folder().strip() if gate.places() else ""
     with st.expander("or upload one", icon=":material/upload:"):
-        st.file_uploader(
-            "Model files",
-            ["zip", "json", "txt", "safetensors", "bin"],
-            accept_multiple_files=True,
-            key="upload",
-            help=UPLOAD_HELP,
-            max_upload_size=uploads.MOST_MEGABYTES,
-        )
+        endings = ["zip", "json", "txt", "safetensors", "bin"]
+        options = dict(accept_multiple_files=True, max_upload_size=uploads.MOST_MEGABYTES)
+        st.file_uploader("Model files", endings, key="upload", help=UPLOAD_HELP, **options)
     try:
         upload = uploads.uploaded()
     except InputError as error:
@@ -152,13 +147,8 @@ def choose_step(place: DeltaGenerator) -> None:
     state.open_with("step", "step", lambda linked: linked)
     if st.session_state.step not in steps:
         st.session_state.step = steps[-1]
-    place.select_slider(
-        "Step of its training",
-        steps,
-        key="step",
-        persist_state="session",
-        help="Snapshots of the model, from the initial weights at step 0. Move the slider to watch it learn.",
-    )
+    help = "Snapshots of the model, from the initial weights at step 0. Move the slider to watch it learn."
+    place.select_slider("Step of its training", steps, key="step", persist_state="session", help=help)
     state.share("step", st.session_state.step if st.session_state.step != steps[-1] else "")
     name = models.at_step(st.session_state.opened_model, st.session_state.step)
     if wrong := models.problem_of(name):

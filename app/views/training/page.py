@@ -22,15 +22,10 @@ OF_A_MODEL = {"Pretraining's draw": (pretraining_draw, "fill")}
 
 def choose_run(place) -> str:
     """Ask for the model of the header, another bundled one, a folder under runs/, or any folder typed by hand."""
-    chosen = place.selectbox(
-        "Training run",
-        [CHOSEN, *bundled_models(), *gate.runs()],
-        key="run",
-        bind="query-params",
-        on_change=lambda: gate.permit(st.session_state.run or ""),
-        accept_new_options=gate.folders(),
-        help="What `bertlab pretrain` and `bertlab finetune` write, during training or afterwards. Type any folder.",
-    )
+    help = "What `bertlab pretrain` and `bertlab finetune` write, during training or afterwards. Type any folder."
+    options = dict(key="run", bind="query-params", accept_new_options=gate.folders(), help=help)
+    names, permit = [CHOSEN, *bundled_models(), *gate.runs()], lambda: gate.permit(st.session_state.run or "")
+    chosen = place.selectbox("Training run", names, on_change=permit, **options)
     return st.session_state.opened_model if chosen in (None, CHOSEN) else chosen.strip()
 
 
@@ -39,14 +34,8 @@ def choose_moment(place, run: TrainingRun) -> Moment:
     moments = {str(moment.step): moment for moment in run.moments}
     current = next((m for m in run.moments if m.source == models.chosen()), run.moments[-1])
     st.session_state.training_step = str(current.step)
-    place.select_slider(
-        "Step to show",
-        list(moments),
-        format_func=lambda step: f"{int(step):,}",
-        key="training_step",
-        on_change=show_everywhere,
-        args=[run],
-    )
+    options = dict(key="training_step", on_change=show_everywhere, args=[run])
+    place.select_slider("Step to show", list(moments), format_func=lambda step: f"{int(step):,}", **options)
     return moments[st.session_state.training_step]
 
 
