@@ -192,6 +192,14 @@ class Task(ABC, Generic[Example, Predicted]):
     def check(self, examples: Iterable[Example], config: BertConfig) -> None:
         """Raise InputError for an example without a label, or with one that a model with this config cannot give."""
 
+    def knows(self, example: Example, config: BertConfig) -> bool:
+        """Return whether an example has a label that a model with this config can give."""
+        try:
+            self.check([example], config)
+        except InputError:
+            return False
+        return True
+
     @abstractmethod
     def features(self, examples: Sequence[Example], config: BertConfig, learn: bool) -> Sequence[Feature]:
         """Return the rows of the examples, in their order; with `learn`, of checked examples, with their targets."""

@@ -111,8 +111,12 @@ def test_every_link_of_a_page_holds_what_is_chosen(folders):
     assert len(links) == 2 and all("word=2" in link for link in links)
 
 
-def test_a_text_too_long_for_a_link_is_named_once():
-    """Fields are called "Your text" and "Second text (optional)"; the panel says "your" of all that a link lacks."""
+def test_a_text_too_long_for_a_link_is_named_once(folders):
+    """The panel says "your" of all that a link lacks, and not what else the label of a field says."""
     app = opened("attention", model=TINY, text="dog " * 3000, pair="cat " * 3000)
     (warning,) = {box.value for box in app.main.warning if "This link does not contain" in box.value}
     assert "does not contain your text and your second text" in warning.replace("\\", "")
+    link = {"meaning_set": "my own lines", "lines": "a | dog\n" * 2 + "cat " * 3000, "meaning_yours": "cat " * 3000}
+    app = opened("meaning", folder=folders["pretrained"], **link)
+    warnings = " ".join(box.value for box in app.main.warning).replace("\\", "")
+    assert "does not contain your lines and your sentences." in warnings

@@ -59,6 +59,7 @@ def permitted(name: str) -> bool:
 
 def ask(name: str) -> None:
     """Ask before a name that came with a link is opened, unless it need not be, or is never opened here."""
+    name = name.strip()
     yes, refused = permitted(name), refusal(name)
     if yes and (places() or name in ("", *CONTROLS) or own(name)):  # what may not be opened is said where it is typed
         return

@@ -30,7 +30,7 @@ def show(bar: DeltaGenerator) -> None:
     """Show in the `bar` which model the page shows, and the dialog that changes it. If a model cannot be opened, say
     why, and keep the one before it."""
     with bar:
-        st.session_state.shown_models = {}, st.empty()
+        st.session_state.shown_models = {}, {}, st.empty()
         with st.popover("Change", type="tertiary"), st.container(key="models"):
             facts, wanted, rest = st.container(), choose(), st.container()
     with layout.box():
@@ -69,19 +69,16 @@ def say_what_is_lost() -> None:
 
 
 def choose() -> str:
-    """Show the fields for a model. An upload takes precedence over a folder, a folder over a bundled model."""
-    bundled = state.linked_select("Bundled model", offered(), "model", DEFAULT_MODEL)
+    """Show the fields for a model: what was chosen last is shown. In a link a folder precedes a bundled model."""
+    label = "Bundled model" if gate.places() else "Bundled model or training run"
+    pick = dict(on_change=lambda: use(st.session_state.model))
+    bundled = state.linked_select(label, offered(), "model", DEFAULT_MODEL, **pick)
     switch_world(bundled)
     typed = type_folder().strip() if gate.places() else ""
     with st.expander("or upload one", icon=":material/upload:"):
-        st.file_uploader(
-            "Model files",
-            ["zip", "json", "txt", "safetensors", "bin"],
-            accept_multiple_files=True,
-            key="upload",
-            help=UPLOAD_HELP,
-            max_upload_size=uploads.MOST_MEGABYTES,
-        )
+        endings = ["zip", "json", "txt", "safetensors", "bin"]
+        options = dict(accept_multiple_files=True, max_upload_size=uploads.MOST_MEGABYTES)
+        st.file_uploader("Model files", endings, key="upload", help=UPLOAD_HELP, **options)
     try:
         upload = uploads.uploaded()
     except InputError as error:
@@ -91,8 +88,10 @@ def choose() -> str:
 
 
 def offered() -> list[str]:
-    """Return the bundled BERTs; a left-to-right model would have nothing to say on most pages."""
-    return [name for name in bundled_models() if name not in LEFT_TO_RIGHT.values()]
+    """Return the bundled BERTs, as a left-to-right model would have nothing to say on most pages; and where no folder
+    can be typed, the training runs of this server."""
+    bundled = [name for name in bundled_models() if name not in LEFT_TO_RIGHT.values()]
+    return bundled if gate.places() else [*bundled, *gate.runs()]
 
 
 def switch_world(bundled: str) -> None:
@@ -104,7 +103,7 @@ def switch_world(bundled: str) -> None:
 
 
 def use(name: str) -> None:
-    """Choose another bundled model, as if it had been picked in the dialog."""
+    """Choose another model of the list, as if it had been picked in the dialog."""
     st.session_state.model = name
     if "folder" in st.session_state:
         st.session_state.folder = ""
@@ -127,6 +126,8 @@ def type_folder() -> str:
 
 
 def open_typed() -> None:
+    if st.session_state.folder.strip():
+        uploads.set_aside()
     state.forget_positions()
     gate.permit(st.session_state.folder)
 
@@ -134,26 +135,20 @@ def open_typed() -> None:
 def use_typed(name: str) -> None:
     """Choose a folder or a model of the hub, as if it had been typed."""
     st.session_state.folder = name
-    uploads.set_aside()
     open_typed()
 
 
 def choose_step(place: DeltaGenerator) -> None:
     """Show a slider over the snapshots of the model's training, if it has any. It sets the model of every page."""
-    steps = models.steps()
+    steps = models.steps_of(st.session_state.opened_model)
     if not steps:
         state.share("step", "")
         return
     state.open_with("step", "step", lambda linked: linked)
     if st.session_state.step not in steps:
         st.session_state.step = steps[-1]
-    place.select_slider(
-        "Step of its training",
-        steps,
-        key="step",
-        persist_state="session",
-        help="Snapshots of the model, from the initial weights at step 0. Move the slider to watch it learn.",
-    )
+    help = "Snapshots of the model, from the initial weights at step 0. Move the slider to watch it learn."
+    place.select_slider("Step of its training", steps, key="step", persist_state="session", help=help)
     state.share("step", st.session_state.step if st.session_state.step != steps[-1] else "")
     name = models.at_step(st.session_state.opened_model, st.session_state.step)
     if wrong := models.problem_of(name):

@@ -122,12 +122,8 @@ def at_step(name: str, step: str) -> str:
     return name if step == END else f"{name}/step-{int(step):05d}"
 
 
-def steps() -> list[str]:
-    """Return the steps at which the chosen model has snapshots, and END if its training ended; [] without any."""
-    return steps_of(st.session_state.get("opened_model", DEFAULT_MODEL))
-
-
 def steps_of(name: str) -> list[str]:
+    """Return the steps at which a model has snapshots, and END if its training ended; [] without any."""
     folder = folder_of(name)
     found = [str(step) for step in snapshots(folder)]
     ended = [END] if weights_file(folder) else []
@@ -187,24 +183,25 @@ def model_for(task: str, base: str | None = None) -> Loaded:
     return loaded
 
 
-def name_model(name: str) -> None:
-    """Name a model that this page really shows, in the header, with the one to compare with, if that is chosen."""
+def name_model(name: str, versus: bool = False) -> None:
+    """Name a model that this page really shows, in the header, or with `versus` one that it compares with."""
     if "shown_models" not in st.session_state:  # no bar, as in a fragment
         return
-    names, place = st.session_state.shown_models
-    names.update({name: f"**{readable(name)}**"})
-    versus = st.session_state.get("versus") or NOTHING
-    beside = "" if versus == NOTHING else f", compared with **{readable(versus)}**"
+    names, compared, place = st.session_state.shown_models
+    (compared if versus else names)[name] = f"**{readable(name)}**"
+    beside = "".join(f", compared with {one}" for one in compared.values())
     help = None if list(names) == [chosen()] else WHY_ANOTHER
     place.caption(f"Model: {' and '.join(names.values())}{beside}", help=help)
 
 
 def beside(task: str) -> Loaded | None:
-    """Return the model to compare with; None if none is chosen, or if it has no head for `task`, which is said."""
-    name = st.session_state.get("versus") or NOTHING
+    """Return the model to compare with, which the header then names; None if none is chosen, or if it has no head for
+    `task`, which is said."""
+    name = (st.session_state.get("versus") or "").strip() or NOTHING
     if name == NOTHING or not gate.permitted(name):
         return None
     if name == RANDOM:
+        name_model(name, versus=True)
         return control_of(model_for(task))
     try:
         if refused := gate.refusal(name):
@@ -215,9 +212,10 @@ def beside(task: str) -> Loaded | None:
     if loaded is None:
         text = f"**{readable(name)}** has no head for this task, so there is no comparison."
         st.info(text, icon=":material/info:")
-    elif loaded.name == short(chosen()) and name != chosen():
-        loaded = replace(loaded, name=name)  # two folders of one name
-    return loaded
+        return None
+    name_model(name, versus=True)
+    same = loaded.name == short(chosen()) and name != chosen()  # two folders of one name
+    return replace(loaded, name=name) if same else loaded
 
 
 def upload_name(name: str) -> str | None:

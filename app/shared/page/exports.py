@@ -27,7 +27,11 @@ def exports(
     """
     with st.container(horizontal=True, gap="medium", key=f"tools {name}"):
         with st.popover("Share", icon=":material/share:", type="tertiary"):
-            show_link_later(st.container())
+            place, waiting = st.container(), st.session_state.get("links_to_show")
+            if waiting is None:  # a fragment, which reruns without the rest of the page
+                show_link(place)
+            else:  # shown at the end of the page, since widgets below may still change the address
+                waiting.append(place)
             if chart is not None:
                 with st.container(horizontal=True, gap="medium"):
                     copy_picture(name, chart)
@@ -75,18 +79,6 @@ def offer(name: str, kind: str, mime: str, make: Callable[[], bytes]) -> None:
     """Show a button that makes the file when it is pressed."""
     look = dict(key=f"{name}-{kind}", type="tertiary", icon=":material/download:")
     st.download_button(kind.upper(), make, f"{name}.{kind}", mime, on_click="ignore", **look)
-
-
-def show_link_later(container) -> None:
-    """Show the link in `container` at the end of the page, since widgets below may still change the address.
-
-    A fragment, which reruns without the rest of the page, shows it at once.
-    """
-    waiting = st.session_state.get("links_to_show")
-    if waiting is None:
-        show_link(container)
-    else:
-        waiting.append(container)
 
 
 def show_links() -> None:

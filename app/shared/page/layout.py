@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from threading import Lock
 from types import MappingProxyType
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import pandas as pd
 import streamlit as st
@@ -30,14 +30,6 @@ class Stopped(Exception):
     """The visitor stopped the computation that a view needs."""
 
 
-class OfModel(Protocol):
-    """What a view shows of one model."""
-
-    @property
-    def loaded(self) -> models.Loaded: ...
-
-
-Shown = TypeVar("Shown", bound=OfModel)
 Item = TypeVar("Item")
 
 
@@ -117,7 +109,7 @@ def in_columns(items: Collection[Item], gap: str = "medium") -> Iterator[Item]:
             yield item
 
 
-def side_by_side(each: Sequence[Shown], view: Callable[[Shown], None]) -> None:
+def side_by_side(each: Sequence, view: Callable) -> None:
     """Show a view of one model over the whole width, or of two in columns with their names above."""
     if len(each) == 1:
         view(each[0])

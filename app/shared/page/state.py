@@ -11,6 +11,13 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 Examples = dict[str, dict[str, str]]  # name of an example -> the text of each field
 ROW = "from"  # in the link that leads from a row of a data set to another page
 LINK_CHARACTERS = 6_000  # servers refuse addresses much longer
+FIELDS = {  # what the panel with the link calls the text of a field, if not by the key of the field
+    "pair": "second text",
+    "other": "other version",
+    "meaning_yours": "sentences",
+    "film_text": "text",
+    "dataset_word": "word",
+}
 GAP = re.compile(r"(?<!\w)_{2,}(?!\w)|\[mask\]", re.IGNORECASE | re.ASCII)  # as a gap is typed
 POSITIONS = ("mask", "gap", "at", "at-beside", "word", "follow")  # in the link: of one text only
 
@@ -20,11 +27,17 @@ def example_pills(label: str, examples: Examples, *, wrap: bool = False) -> None
     fit into the row is scrolled to, or with `wrap` stands in another row, except on a phone."""
 
     def fill_fields() -> None:
-        st.session_state.update(examples.get(st.session_state.example_choice or "", {}))
+        fill(examples.get(st.session_state.example_choice or "", {}))
         st.session_state.example_choice = None
-        forget_positions()
 
     st.pills(label, list(examples), key="example_choice", on_change=fill_fields, wrap=wrap)
+
+
+def fill(texts: dict[str, str]) -> None:
+    """Write texts into the fields named by their keys; the other version of the text before goes, and its positions."""
+    st.session_state.pop("other", None)
+    st.session_state.update(texts)
+    forget_positions()
 
 
 def first_texts(examples: Examples, kind: str) -> dict[str, str]:
@@ -39,9 +52,7 @@ def first_texts(examples: Examples, kind: str) -> dict[str, str]:
     kept = before and all(st.session_state.get(field) == text for field, text in before.items())
     of_another = offered.get(st.session_state.get(field), kind) != kind
     if (of_another or kept and before != texts) and not went_back():
-        st.session_state.pop("other", None)
-        st.session_state.update(texts)
-        forget_positions()
+        fill(texts)
     st.session_state[key] = texts
     offered.update({example[field]: kind for example in examples.values()})
     return texts
@@ -57,7 +68,7 @@ def linked_text(field: Callable[..., str], label: str, key: str, default: str = 
     if default and not text:
         st.query_params[key] = ""
     if not fits:
-        unlinked(label.lower().removeprefix("your ").removesuffix(" (optional)"))
+        st.session_state.not_in_link.append(FIELDS.get(key, key))
     return text
 
 
@@ -93,11 +104,6 @@ def open_with(key: str, name: str, read: Callable[[str | None], Any]) -> None:
     if unset(key):
         st.session_state[key] = read(link_value(name))
     keep(key)
-
-
-def unlinked(what: str) -> None:
-    """Remember `what` the link of this page cannot contain; the panel with the link says so."""
-    st.session_state.not_in_link.append(what)
 
 
 def keep(key: str) -> None:
@@ -161,7 +167,7 @@ def link_value(key: str) -> str | None:
 def fill_from_row() -> None:
     """Fill the fields of a page with the row of a data set whose link led here. Call before the page."""
     if ROW in st.query_params:
-        st.session_state.update(st.session_state.pop(ROW, {}))
+        fill(st.session_state.pop(ROW, {}))
         del st.query_params[ROW]
 
 

@@ -39,7 +39,7 @@ def address(name: str, story: Story, number: int) -> str:
 def defaults(model: str, page: str) -> set[tuple[str, str]]:
     """Return the choices that a page does not write into its address when it shows this model."""
     offered = texts.of(model)
-    tasks = [offered.opinions, offered.names, offered.questions(), offered.next_sentence]
+    tasks = [offered.opinions, offered.names, offered.questions, offered.next_sentence]
     kinds = {"": [offered.play], "tasks": tasks}  # the start page has no name in its address
     first = [next(iter(kind.values())) for kind in kinds.get(page, [offered.heads])]
     return {("model", DEFAULT_MODEL), *(choice for each in first for choice in each.items())}

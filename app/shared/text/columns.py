@@ -64,17 +64,17 @@ def names_in(key: str, name: str, _content: bytes) -> list[str]:
 
 def choose(names: Sequence[str], key: str, pairs: bool | None = None) -> Columns:
     """Ask which columns hold texts and labels, and unless `pairs` is None second texts; at first those with the usual
-    names. `key` tells the fields of two pages apart."""
+    names. `key` tells the fields of two pages apart. They stay as they are while another page or tab is open."""
     text = next((name for name in TEXTS if name in names), names[0])
     if len(names) == 1:
         return Columns(text, None, None)
-    fields = st.columns(2 if pairs is None else 3)
-    text = fields[0].selectbox("Column of texts", names, names.index(text), key=f"{key}_text {names}")
+    fields, kept = st.columns(2 if pairs is None else 3), dict(persist_state="session")
+    text = fields[0].selectbox("Column of texts", names, names.index(text), key=f"{key}_text {names}", **kept)
     others = [NOTHING, *(name for name in names if name != text)]
 
     def ask(place, label: str, usual: Iterable[str | None], part: str) -> str | None:
         at = next((others.index(name) for name in usual if name in others), 0)
-        chosen = place.selectbox(label, others, at, key=f"{key}_{part} {names} {text}")
+        chosen = place.selectbox(label, others, at, key=f"{key}_{part} {names} {text}", **kept)
         return None if chosen == NOTHING else chosen
 
     pair = None if pairs is None else ask(fields[1], "Second texts", [TEXTS.get(text)] if pairs else [], "pair")

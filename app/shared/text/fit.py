@@ -8,7 +8,6 @@ import streamlit as st
 
 from app.shared.model import model_bar, models
 from app.shared.model.bundled import DEFAULT_MODEL, LEARNED, READ, STORYWORLD, origin, specialist
-from app.shared.text import texts
 from bertlab import Tokenizer
 from bertlab.evaluation import calibration
 from bertlab.evaluation.calibration import Bin
@@ -33,7 +32,7 @@ def notice(task: str, loaded: models.Loaded, text: str) -> None:
         offer(task, other, f"{why}: the others are rare or new to it.", known)
     elif mostly_unknown(loaded, text):
         st.markdown(f"{why}. It answers all the same, but the answer means little.")
-    elif text not in texts.offered(loaded.source):
+    elif text not in st.session_state.get("offered", {}):
         say_learned(loaded)
 
 

@@ -1,6 +1,5 @@
 """The texts that the pages offer for each family of models; the first example of a kind is what a page opens with."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from app.shared.model import models
@@ -30,7 +29,7 @@ class Texts:
     next_sentence: Examples
     opinions: Examples
     names: Examples
-    questions: Callable[[], Examples]
+    questions: Examples
     meaning: tuple[str, ...]
     data: tuple[str, ...]
 
@@ -83,7 +82,7 @@ TOWN = family(
         "two names": "Ruth Hill bought Lucky a cake in Ashford.",
         "names or words?": "Rose gave the rose to May in may. The baker thanked Jack Baker.",
     },
-    questions=lambda: passages(
+    questions=passages(
         [
             ("What did Rex eat?", RUTH_HILL),
             ("What did Ruth buy?", RUTH_HILL),
@@ -152,7 +151,7 @@ ENGLISH = family(
         "organisations": "Angela Merkel met the head of Siemens in Munich.",
         "names or words?": "Will Smith will play in Reading, but Rose was reading a rose.",
     },
-    questions=lambda: passages(
+    questions=passages(
         [
             ("Where was Marie Curie born?", CURIE),
             ("When did she win the Nobel Prize in Chemistry?", CURIE),
@@ -179,13 +178,6 @@ PAIRS = pairs(  # for whichever model judges pairs
 def of(name: str) -> Texts:
     """Return the texts for a model, by its own name or that of the bundled one that it was fine-tuned from."""
     return FAMILIES.get(name) or FAMILIES.get(origin(name) or "", ANY)
-
-
-def offered(name: str) -> set[str]:
-    """Return all texts of the examples for a model."""
-    found = of(name)
-    kinds = (found.play, found.heads, found.opinions, found.names, PAIRS, found.questions())
-    return {text for kind in kinds for example in kind.values() for text in example.values()}
 
 
 def chosen() -> Texts:

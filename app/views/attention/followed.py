@@ -67,16 +67,9 @@ def choose_word(loaded: models.Loaded, text: str, pair: str | None, number: int,
     key = f"follow {hash((text, pair, number))}"
     state.open_with(key, "follow", lambda linked: linked)
     others = [truth if truth in loaded.tokenizer.vocab and truth != "[MASK]" else None, st.session_state[key]]
-    word = st.selectbox(
-        "Word to follow",
-        list(dict.fromkeys([*found, *filter(None, others)])),
-        index=None,
-        key=key,
-        placeholder=f"{found[0]} (the first guess)",
-        accept_new_options=True,
-        persist_state="session",
-        help="The model's first guess, unless you choose another word or type one.",
-        width=260,
-    )
+    words, usual = list(dict.fromkeys([*found, *filter(None, others)])), f"{found[0]} (the first guess)"
+    options = dict(index=None, key=key, accept_new_options=True, persist_state="session", width=260)
+    help = "The model's first guess, unless you choose another word or type one."
+    word = st.selectbox("Word to follow", words, placeholder=usual, help=help, **options)
     state.share("follow", word or "")
     return (word or "").strip() or found[0]

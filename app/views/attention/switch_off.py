@@ -88,14 +88,9 @@ def choose(loaded: models.Loaded, changes: Rows) -> tuple[Head, ...]:
         none = state.link_value("off_none")
         st.session_state[OFF] = [] if none else [written(most_needed(changes))]
         st.query_params[OFF] = st.session_state[OFF]  # where Back finds it: without, Back would switch all heads on
-    chosen = st.multiselect(
-        "Heads that are off together (layer-head)",
-        heads,
-        key=OFF,
-        bind="query-params",
-        persist_state="session",
-        placeholder="None: press a cell of the map, or choose here",
-    )
+    empty = "None: press a cell of the map, or choose here"
+    options = dict(key=OFF, bind="query-params", persist_state="session", placeholder=empty)
+    chosen = st.multiselect("Heads that are off together (layer-head)", heads, **options)
     state.share("off_none", "" if chosen else "yes")  # an empty field leaves nothing in the link
     return tuple((int(layer) - 1, int(number) - 1) for layer, _, number in (head.partition("-") for head in chosen))
 

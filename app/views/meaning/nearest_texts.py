@@ -34,15 +34,11 @@ def picked(texts: TextSet) -> int | None:
 
 def choose(texts: TextSet) -> int | None:
     """Show the list of all texts, for visitors who cannot click a point. Returns the number of the chosen one."""
-    both = list(zip(texts.all_labels, texts.all_texts, strict=True))
-    number = st.selectbox(
-        "Click a point above, or choose a text here, to see its nearest texts",
-        range(1, len(both) + 1),
-        index=None,
-        key=pick_key(texts),
-        format_func=lambda number: f"{number} · {both[number - 1][0]} · {both[number - 1][1][:120]}",
-        placeholder="Type to search",
-    )
+    both = enumerate(zip(texts.all_labels, texts.all_texts, strict=True), 1)
+    names = {number: f"{number} · {label} · {text[:120]}" for number, (label, text) in both}
+    options = dict(index=None, key=pick_key(texts), format_func=names.__getitem__, placeholder="Type to search")
+    label = "Click a point above, or choose a text here, to see its nearest texts"
+    number = st.selectbox(label, list(names), **options)
     state.share("meaning_text", str(number or ""))
     return number
 

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from app.shared.model import models
-from app.shared.page import layout, state
+from app.shared.page import layout
 from app.views.meaning import clouds, measures, nearest_texts, projection, texts
 
 
@@ -11,7 +11,7 @@ def show() -> None:
     left, right = st.columns(2, gap="large", vertical_alignment="bottom")
     chosen = texts.choose(left)
     if st.session_state.get("meaning_file"):
-        state.unlinked("file")
+        st.session_state.not_in_link.append("file")
     if chosen is None:
         return
     loaded = models.model_for("encoder")

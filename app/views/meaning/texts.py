@@ -10,13 +10,12 @@ from itertools import islice
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app.shared.model import models
 from app.shared.page import state
 from app.shared.page.cell import Cell, Name
 from app.shared.page.markdown import plain
 from app.shared.text import columns
 from app.shared.text.columns import KEPT_FILES
-from app.shared.text.texts import OPINIONS, REVIEWS, SUBJECTS, TOPICS, chosen, offered
+from app.shared.text.texts import OPINIONS, REVIEWS, SUBJECTS, TOPICS, chosen
 from bertlab.corpora import storyworld
 from bertlab.corpora.labelled.columns import Columns
 from bertlab.corpora.labelled.tabular import ReadOptions, film_reviews, read_table, reviews_by_subject, text_examples
@@ -199,6 +198,6 @@ def added() -> list[str]:
 def carry() -> None:
     """Bring along a text that the visitor wrote on another page, once, unless other sentences are in the field."""
     text, before = st.session_state.get("text", ""), st.session_state.get("carried", "")
-    own = "" if text in offered(models.chosen()) else " ".join(text.split())
+    own = "" if text in st.session_state.get("offered", {}) else " ".join(text.split())
     if own not in ("", before) and st.session_state.get("meaning_yours", "") in ("", before):
         st.session_state.carried = st.session_state.meaning_yours = own

@@ -16,7 +16,6 @@ from bertlab.draw.html.word import Link, pack, word_component, word_widget
 from bertlab.explain.text import Encoded
 from bertlab.explain.words.follow import FollowedWord, follow_word
 
-KEY = "film"
 NOWHERE: Link = ("", "")
 KEPT = ("model", "folder", "step", "versus", "gap")  # choices in the link that the other pages have too
 
@@ -36,16 +35,17 @@ def show_film(loaded: models.Loaded, version: Version, key: str, encoded: Encode
     control = None if loaded.random else models.compute(follow_word, models.control_of(loaded), *asked)
     pages = [] if key else links_of(word, version.text)
     data = pack(word, loaded.name, control, version.truth, pages, choose=encoded is not None)
-    word_component(data, f"{KEY}{key}", partial(hide, encoded) if encoded else None)
+    place = f"film{key} {hash(version)}"  # what was pressed in the film of another text or gap means nothing here
+    word_component(data, place, partial(hide, encoded, place) if encoded else None)
     cell = Cell()
     made, random = cell.both(follow_word, loaded, *asked)
     code = cell.picture(word_widget, made, loaded.name, random, version.truth)
     exports(f"film{key}", followed_table(word), code, followed_heatmap(word))
 
 
-def hide(encoded: Encoded) -> None:
-    """Hide the word that was pressed, beside a typed [MASK], and guess it."""
-    position = (st.session_state[KEY].get("view") or {}).get("follow")
+def hide(encoded: Encoded, key: str) -> None:
+    """Hide the word that was pressed in the film of this key, beside a typed [MASK], and guess it."""
+    position = (st.session_state[key].get("view") or {}).get("follow")
     if position in mask.words(encoded):
         masked = sorted({position, *mask.typed_masks(encoded)})
         st.session_state[mask.masked_key(encoded)] = masked

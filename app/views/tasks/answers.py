@@ -5,13 +5,13 @@ import streamlit as st
 from app.shared.model import models
 from app.shared.page import layout, state
 from app.shared.text import fit, texts
-from app.views.tasks import fields, the_answer, why_this_answer
+from app.views.tasks import fields, the_answer
 from app.views.tasks.reading import Reading
 
 VIEWS = {
     "The answer": the_answer.show,
     "Starts and ends": the_answer.show_starts_and_ends,
-    "Why this answer?": why_this_answer.show,
+    "Why this answer?": the_answer.show_contributions,
 }
 
 
@@ -20,7 +20,7 @@ def show() -> None:
         "The model marks a span of your passage as the answer, or says “no answer”. It can only copy, and it is often "
         "wrong."
     )
-    examples = texts.chosen().questions()
+    examples = texts.chosen().questions
     first = state.first_texts(examples, "passage")
     state.example_pills("Try a question", examples, wrap=True)
     question = state.linked_text(st.text_input, "Your question", "question", first["question"])

@@ -42,14 +42,9 @@ def lacks_second(examples: state.Examples, text: str, second: str | None) -> boo
 
 def offer_example(needed: str, examples: state.Examples) -> None:
     """Say what a view needs that the visitor's text lacks, beside a button for the first example."""
-
-    def take() -> None:
-        st.session_state.update(next(iter(examples.values())))
-        state.forget_positions()
-
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f":material/edit: {plain(needed)}", width="content")
-        st.button("Take an example", on_click=take)
+        st.button("Take an example", on_click=state.fill, args=[next(iter(examples.values()))])
 
 
 def models_for(task: str) -> Iterator[tuple[models.Loaded, str]]:

@@ -46,7 +46,7 @@ def show_one(
     weak = doubted(loaded, labelled)
     with st.container(border=True):
         st.html(marked_names(labelled.text, labelled.names, labelled.kinds, weak))
-    if weak:
+    if weak or other and doubted(loaded, other):
         st.caption("Dashed, with a question mark: the model is not sure.")
     if other:
         show_changes(loaded, labelled, other)
@@ -116,5 +116,6 @@ def meaning(labelled: LabelledWords, label: str) -> str:
     if label[1:2] != "-" or label in labelled.kinds:
         return ""
     first = {"B": "begins", "I": "continues", "S": "is", "E": "ends"}.get(label[0])
-    kind = SPELLED.get(label[2:], f"a {plain(label[2:])}")
+    article = "an" if label[2:].lower().startswith(("a", "e", "i", "o")) else "a"  # a unit, a URL
+    kind = SPELLED.get(label[2:], f"{article} {plain(label[2:])}")
     return f" (it {first} the name of {kind})" if first else ""

@@ -1,25 +1,32 @@
-"""The answer: the passage with its start and end probabilities, the best spans, no answer, and all spans."""
+"""The answer: the passage with its start and end probabilities, the best spans, no answer, all spans, and what each
+token contributes."""
 
 import pandas as pd
 import streamlit as st
 
+from app.shared import contributions
 from app.shared.model import models
 from app.shared.page import confidence, layout
+from app.shared.page.cell import Cell
 from app.shared.page.exports import exports
 from app.shared.page.markdown import signed
 from app.shared.text import fit
 from app.views.tasks.reading import Reading, drawn_tokens
+from bertlab import BertForQuestionAnswering, Tokenizer
 from bertlab.draw.charts import spans as span_charts
-from bertlab.draw.html.marked import shaded_passage
+from bertlab.draw.charts.attribution import attribution_bars
+from bertlab.draw.html.marked import attribution_strip, shaded_passage
 from bertlab.draw.percent import percent
 from bertlab.evaluation.calibration import Bin
-from bertlab.explain.spans import Answer
+from bertlab.explain.attribution import Attribution, Progress, attribute_span
+from bertlab.explain.spans import Answer, window_batch
 from bertlab.tasks.span_decoding import ALWAYS_ANSWER
 
 SHADES = (
     "Blue from the left: the answer may start with this word. Orange from the right: it may end with it. The answer is "
     "underlined. Point at a word to see its probabilities."
 )
+UNIT = "nats of ln p(start) + ln p(end) of the answer"
 
 
 def show(reading: Reading) -> None:
@@ -85,3 +92,22 @@ def show_starts_and_ends(reading: Reading) -> None:
     table = span_charts.span_table(found, range(*found.passage_slice)).sort_values("probability", ascending=False)
     cell, made = reading.cell()
     exports(f"spans{reading.key}", table, cell.picture(span_charts.span_heatmap, made, tokens), square)
+
+
+def attribute(
+    model: BertForQuestionAnswering, tokenizer: Tokenizer, question: str, passage: str, *span: int, **watch: Progress
+) -> Attribution:
+    """Return what each token contributes to the answer; `span`: the window, and its first and last token there."""
+    window, start, end = span
+    batch = window_batch(model, tokenizer, question, passage, window)
+    return attribute_span(model, tokenizer, batch, start, end, **watch)
+
+
+def show_contributions(reading: Reading) -> None:
+    asked = reading.question, reading.passage, *reading.span
+    both = contributions.with_control(attribute, reading.loaded, *asked)
+    st.html(attribution_strip(both[0].tokens, both[0].values.tolist()))
+    cell, (*where, start, end) = Cell(), asked
+    batch = cell.made("batch", window_batch, reading.loaded, *where)
+    code = cell.picture(attribution_bars, *cell.both(attribute_span, reading.loaded, batch, start, end))
+    contributions.show(f"why{reading.key}", both, reading.text, UNIT, code)

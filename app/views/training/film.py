@@ -34,9 +34,9 @@ def model_at(task: str, run: TrainingRun, step: int | None = None) -> models.Loa
     return loaded
 
 
-def film_in(cell: Cell, source: str, film: Callable, *arguments, **options) -> Name:
-    """Add the lines that make the frames film(moments, *arguments) of the run `source`."""
-    moments = Name(f"{cell.call(read_run, source)}.moments")
+def film_in(cell: Cell, run: str, film: Callable, *arguments, **options) -> Name:
+    """Add the lines that make the frames film(moments, *arguments) of the `run`."""
+    moments = Name(f"{cell.call(read_run, run)}.moments")
     moments = cell.let("moments", cell.call(picked, moments, MOST_MOMENTS))
     return cell.let("film", Name(f"list({cell.call(film, moments, *arguments, **options)})"))
 

@@ -17,7 +17,7 @@ from bertlab.explain.text import Encoded, encode
 LINES = "Each word that was the first guess of some snapshot has a line"
 
 
-def show(run: TrainingRun, source: str, step: int) -> None:
+def show(run: TrainingRun, step: int) -> None:
     text = text_field(run)
     moments, loaded = moments_of(run), model_at("fill", run)
     encoded = encode(loaded.tokenizer, text, None, loaded.model.config.max_position_embeddings)
@@ -26,7 +26,7 @@ def show(run: TrainingRun, source: str, step: int) -> None:
     frames = frames_of(word_film, loaded, moments, text, None, gap)
     table = word_table(frames, followed_words(frames), loaded.tokenizer)
     cell = Cell()
-    film = film_in(cell, source, word_film, text, gap=gap)
+    film = film_in(cell, run.name, word_film, text, gap=gap)
     drawn = cell.call(word_table, film, cell.call(followed_words, film), cell.open(loaded)[1])
     ids = [int(frame.probabilities.argmax()) for frame in frames]
     share = float(frames[-1].probabilities[ids[-1]])

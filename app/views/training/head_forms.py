@@ -23,12 +23,12 @@ PHRASES = {
 }
 
 
-def show(run: TrainingRun, source: str, step: int) -> None:
+def show(run: TrainingRun, step: int) -> None:
     text = text_field(run)
     moments, loaded = moments_of(run), model_at("encoder", run)
     frames = frames_of(head_film, loaded, moments, text, None, MOST_TOKENS)
     cell = Cell()
-    film = film_in(cell, source, head_film, text, limit=MOST_TOKENS)
+    film = film_in(cell, run.name, head_film, text, limit=MOST_TOKENS)
     control = control_maps(loaded, text, MOST_TOKENS)
     show_heads(frames, role_targets(frames, control), loaded.name, cell, film, step)
 

@@ -13,7 +13,7 @@ from bertlab.explain.runs import TrainingRun
 from bertlab.explain.snapshots import gap_targets
 
 
-def show(run: TrainingRun, source: str, step: int | None) -> None:
+def show(run: TrainingRun, step: int | None) -> None:
     film, loaded = read_film(run.moments[-1].source), model_at("encoder", run)
     began = ", which had been trained already" if run.recipe.get("model") else ""
     st.caption(
@@ -30,7 +30,7 @@ def show(run: TrainingRun, source: str, step: int | None) -> None:
     layout.show_chart(chart, "Probability of the first guesses in the gap, by training step")
     st.caption(f"{gap_fills.LINES}, where it is among the five likeliest.")
     cell = Cell()
-    kept = cell.let("kept", cell.call(read_film, source))
+    kept = cell.let("kept", cell.call(read_film, run.name))
     exports("kept-film", table, cell.picture(word_lines, cell.call(kept_table, kept, number)), chart)
     heads = Name(f"{kept}.heads({number}, {cell.open(loaded)[1]})")
     frames = film.heads(number, loaded.tokenizer)

@@ -23,15 +23,16 @@ EXPLAINED = {  # baselines, for visitors who meet them for the first time
     "the word before": ", the words that are frequent after it",
     "coin toss": ", for the two answers of next sentence prediction",
 }
+LEARNED = {"two neighbours": "the two words beside a gap", "the word before": "the word before"}  # what they read
 PLATEAU = 0.03  # a loss within this share of the word-frequency baseline is at its level
 
 
-def show(run: TrainingRun, source: str, step: int | None) -> None:
+def show(run: TrainingRun, step: int | None) -> None:
     every = None if run.finished else REFRESH
-    st.fragment(refresh, run_every=every)(run.name, source, step, (run.finished, run.moments))
+    st.fragment(refresh, run_every=every)(run.name, step, (run.finished, run.moments))
 
 
-def refresh(name: str, source: str, step: int | None, known: tuple[bool, list[Moment]]) -> None:
+def refresh(name: str, step: int | None, known: tuple[bool, list[Moment]]) -> None:
     """Show what the folder holds now. A new snapshot, or the end of the training, reruns the whole page."""
     with layout.box():
         run = read_run(name)
@@ -51,7 +52,7 @@ def refresh(name: str, source: str, step: int | None, known: tuple[bool, list[Mo
         st.caption(explanation(run))
         table = run_charts.curve_table(run, list(dict.fromkeys([*run.measures, *run.shares])))
         cell = Cell()
-        code = cell.picture(run_charts.run_curves, cell.call(read_run, source))
+        code = cell.picture(run_charts.run_curves, cell.call(read_run, run.name))
         exports("learning-curves", table, code, run_charts.run_curves(run))
 
 
@@ -139,7 +140,8 @@ def passed_baselines(run: TrainingRun, baselines: Sequence[CurveBaseline]) -> st
         return text + "It is at the level of word frequency: so far the model knows which words are frequent, no more."
     if ahead:
         return text + f"It is not yet below {ahead[0]}."
-    return text + "So by its last step the model uses more than the two words beside a gap."
+    read = [LEARNED[short(one)] for one in baselines if short(one) in LEARNED]
+    return text + "".join(f"So by its last step the model uses more than {one}." for one in read)
 
 
 def evaluated(run: TrainingRun) -> str:

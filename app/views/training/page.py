@@ -15,23 +15,18 @@ from bertlab.explain.runs import Moment, TrainingRun, read_run
 from bertlab.io.locate import bundled_models
 
 CHOSEN = "the chosen model"
-# Views show(run, source, step) mark the `step`, and their cells open `source`. Each with the head that a run needs.
+# Views show(run, step) mark the `step`. Each with the head that a run needs.
 OF_SNAPSHOTS = {"A gap fills": (gap_fills, "fill"), "A head forms": (head_forms, "encoder")}
 OF_A_MODEL = {"Pretraining's draw": (pretraining_draw, "fill")}
 
 
 def choose_run(place) -> str:
     """Ask for the model of the header, another bundled one, a folder under runs/, or any folder typed by hand."""
-    chosen = place.selectbox(
-        "Training run",
-        [CHOSEN, *bundled_models(), *gate.runs()],
-        key="run",
-        bind="query-params",
-        on_change=lambda: gate.permit(st.session_state.run or ""),
-        accept_new_options=gate.folders(),
-        help="What `bertlab pretrain` and `bertlab finetune` write, during training or afterwards. Type any folder.",
-    )
-    return st.session_state.opened_model if chosen in (None, CHOSEN) else chosen
+    help = "What `bertlab pretrain` and `bertlab finetune` write, during training or afterwards. Type any folder."
+    options = dict(key="run", bind="query-params", accept_new_options=gate.folders(), help=help)
+    names, permit = [CHOSEN, *bundled_models(), *gate.runs()], lambda: gate.permit(st.session_state.run or "")
+    chosen = place.selectbox("Training run", names, on_change=permit, **options)
+    return st.session_state.opened_model if chosen in (None, CHOSEN) else chosen.strip()
 
 
 def choose_moment(place, run: TrainingRun) -> Moment:
@@ -39,14 +34,8 @@ def choose_moment(place, run: TrainingRun) -> Moment:
     moments = {str(moment.step): moment for moment in run.moments}
     current = next((m for m in run.moments if m.source == models.chosen()), run.moments[-1])
     st.session_state.training_step = str(current.step)
-    place.select_slider(
-        "Step to show",
-        list(moments),
-        format_func=lambda step: f"{int(step):,}",
-        key="training_step",
-        on_change=show_everywhere,
-        args=[run],
-    )
+    options = dict(key="training_step", on_change=show_everywhere, args=[run])
+    place.select_slider("Step to show", list(moments), format_func=lambda step: f"{int(step):,}", **options)
     return moments[st.session_state.training_step]
 
 
@@ -54,7 +43,7 @@ def show_everywhere(run: TrainingRun) -> None:
     """Set the model of the header, and so of every page, to the chosen step of the run."""
     moment = next(moment for moment in run.moments if str(moment.step) == st.session_state.training_step)
     if run.name != st.session_state.opened_model:
-        choose = model_bar.use if run.name in bundled_models() else model_bar.use_typed
+        choose = model_bar.use if run.name in model_bar.offered() else model_bar.use_typed
         choose(run.name)
     st.session_state.step = models.END if moment.source == run.name else str(moment.step)
 
@@ -88,10 +77,8 @@ def show(place, run: TrainingRun) -> None:
         press = partial(st.session_state.update, film)
         place.button(text, key="film", icon=":material/movie:", type="tertiary", on_click=press)
     models.name_model(moment.source if moment else run.name)
-    upload = models.upload_name(run.name)
-    source = Path(upload).stem if upload else run.name  # what a notebook cell opens: of an upload a folder of its name
     with layout.open_tab("training", views) as name:
-        views[name].show(run, source, moment.step if moment else None)
+        views[name].show(run, moment.step if moment else None)
 
 
 layout.heading(

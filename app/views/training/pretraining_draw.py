@@ -16,7 +16,7 @@ from bertlab.explain.runs import TrainingRun
 from bertlab.explain.words.masking import sample_masking
 
 
-def show(run: TrainingRun, source: str, step: int | None) -> None:
+def show(run: TrainingRun, step: int | None) -> None:
     """Show the guesses of the snapshot at `step`, or of the last one."""
     st.markdown(
         "In pretraining chance picks the words: about 15% of the tokens. Of these, 80% become [MASK], 10% a random "

@@ -34,6 +34,12 @@ def test_the_switch_puts_a_folder_aside(folders):
     assert fine(app) and facts(app).startswith("**storyworld-tiny**:") and "folder" not in app.query_params
 
 
+def test_a_bundled_model_that_is_picked_puts_a_folder_aside(folders):
+    app = opened("stories", folder=folders["pretrained"])
+    app.selectbox(key="model").set_value(TINY).run()
+    assert fine(app) and facts(app).startswith(f"**{TINY}**:") and "folder" not in app.query_params
+
+
 @pytest.mark.parametrize(
     ("model", "task", "shown"),
     [
@@ -104,6 +110,18 @@ def test_every_page_takes_a_second_model_of_another_kind(page):
     app = opened(page, model=TINY, versus="english-scratch", meaning_set="my own lines")  # few, and so quick
     assert not app.exception and "This view failed" not in boxes(app)
     assert "english-scratch" in said(app)  # beside, or told why not
+
+
+@pytest.mark.parametrize(
+    ("page", "link", "header"),
+    [
+        ("attention", {}, f"Model: **{TINY}**, compared with **english-scratch** "),
+        ("stories", {}, f"Model: **{TINY}** "),
+        ("tasks", {"tasks_tab": "Names"}, "Model: **storyworld-tiny-entities** "),  # english-scratch has no such head
+    ],
+)
+def test_the_header_names_a_second_model_only_where_one_is_shown(page, link, header):
+    assert header in said(opened(page, model=TINY, versus="english-scratch", **link)) + " "
 
 
 @pytest.mark.parametrize("versus", ["storyworld-tiny/step-00000", "no/such/model", "<b>"])

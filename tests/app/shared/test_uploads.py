@@ -126,6 +126,16 @@ def test_an_uploaded_model_is_shown_and_can_be_taken_away(folders):
     assert "**english**" in facts(app) and "6 layers of 12 heads" in facts(app)
 
 
+def test_a_model_that_is_picked_or_typed_puts_an_upload_aside(folders):
+    app = send(opened("stories"), {"mine.zip": zipped(files_of(folders["pretrained"]))})
+    app.text_input(key="folder").set_value(folders["reader"]).run()
+    assert "reader" in facts(app) and "mine.zip" not in facts(app)
+    send(app, {"other.zip": zipped(files_of(folders["bare"]))})
+    assert "other.zip" in facts(app)
+    app.selectbox(key="model").set_value(TINY).run()
+    assert facts(app).startswith(f"**{TINY}**:") and "upload" not in app.query_params
+
+
 def test_the_model_in_place_stays_when_an_upload_fails():
     app = send(opened("attention", model=TINY), {"mine.zip": b"PK no zip"})
     assert not app.exception

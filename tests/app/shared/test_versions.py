@@ -59,6 +59,13 @@ def test_labels_that_change_are_named(tab, told):
     assert fine(app) and told in said(app), said(app)
 
 
+def test_an_example_opens_without_the_other_version_of_the_text_before(folders):
+    app = opened("attention", folder=folders["pretrained"], text=TEXT, two="true", other=OTHER)
+    app.pills(key="example_choice").set_value("no gap").run()
+    assert fine(app) and "Both versions are the same so far." in said(app), said(app)
+    assert app.text_input(key="other").value == app.text_area(key="text").value != TEXT
+
+
 def test_a_view_of_one_version_says_so():
     link = {"text": TEXT, "two": "true", "other": OTHER, "model": "storyworld-tiny"}
     told = "This view reads the first version"

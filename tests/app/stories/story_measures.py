@@ -137,7 +137,7 @@ def names(text: str) -> tuple[list[tuple[str, str]], float]:
 
 def answered(station: Station, expected: str, question: str = "", passage: str = "", random: bool = False) -> float:
     """The probability of the answer, which is as expected."""
-    given = next(iter(texts.TOWN.questions().values())) | chosen(station)
+    given = next(iter(texts.TOWN.questions.values())) | chosen(station)
     asked = question or given["question"], passage or given["text"]
     name = chosen(station)["model"]
     found = answer(model(BertForQuestionAnswering, name, random), tokenizer(name), *asked)

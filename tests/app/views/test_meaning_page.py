@@ -209,6 +209,13 @@ def test_the_text_of_another_page_is_marked_among_the_others(folders):
     assert example.text_area(key="meaning_yours").value == ""
 
 
+def test_an_example_of_another_model_is_no_text_of_the_visitor(folders):
+    app = opened("tasks", model=TINY)
+    app.switch_page("views/meaning/page.py")
+    app.text_input(key="folder").set_value(folders["pretrained"]).run()
+    assert fine(app) and app.text_area(key="meaning_yours").value == "", said(app)
+
+
 def test_the_cls_of_a_left_to_right_model_stands_for_no_text():
     app = opened("meaning", folder="english-left-to-right")
     assert not app.exception and "its [CLS] sees no word" in boxes(app).replace("\\", "")

@@ -197,6 +197,14 @@ def test_the_film_follows_the_shown_version(folders, pictures):
     assert [len(picture["sets"]) for picture in pictures] == [2, 2]
 
 
+def test_a_press_in_the_film_is_told_from_one_in_the_film_of_another_text_or_gap(folders, monkeypatch):
+    pressed = []
+    monkeypatch.setattr(film, "word_component", lambda data, key, on_view: pressed.append((key, on_view.args[-1])))
+    for link in ({"text": "my [MASK] is [MASK]."}, {"text": "my [MASK] was [MASK]."}, {"gap": "2"}):
+        opened(**{"text": "my [MASK] is [MASK]."} | link, folder=folders["pretrained"], play_view=FILM)
+    assert all(shown == read for shown, read in pressed) and len(set(pressed)) == 3
+
+
 def test_each_layer_leads_to_a_head_of_it_with_the_same_text_and_model(folders, pictures):
     opened(FIRST, folder=folders["pretrained"], text="my dog is hairy.", mask="1", play_view=FILM)
     (picture,) = pictures

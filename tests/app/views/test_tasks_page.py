@@ -2,11 +2,14 @@
 
 import json
 import shutil
+from types import SimpleNamespace
 
 import pytest
 from pages import TINY, boxes, fine, opened, said, tables
+from safetensors.torch import load_file, save_file
 
 from app.shared.text.texts import RUTH_HILL
+from app.views.tasks.names import meaning
 from bertlab import BertConfig, BertForMaskedLM, BertForPreTraining, Tokenizer
 from bertlab.evaluation.calibration import CALIBRATION, LONG, SHORT
 from bertlab.explain.ablation import random_control
@@ -124,6 +127,16 @@ def test_nothing_is_said_where_nothing_was_measured(folders, tmp_path):
         assert fine(app) and SURE not in numbers(app), said(app)
 
 
+def test_a_damaged_head_is_named_in_a_box(folders, tmp_path):
+    broken = shutil.copytree(folders["classifier"], tmp_path / "broken")
+    tensors = load_file(broken / "model.safetensors")
+    tensors["classifier.weight"] = tensors["classifier.weight"][:, 1:].contiguous()
+    save_file(tensors, broken / "model.safetensors")
+    app = opened("tasks", folder=str(broken), text="the dog")
+    assert not app.exception and len(app.error) == 1
+    assert "classifier.weight" in boxes(app) and "view failed" not in boxes(app)
+
+
 def test_bundled_models_read_one_text_and_others_may_read_two(folders):
     fields = [field.key for field in opened("tasks", model=TINY).main.text_area]
     assert fields == ["text"]
@@ -153,6 +166,14 @@ def test_doubtful_names_are_marked():
     app = opened("tasks", tasks_tab=NAMES, text="Tom Becker is here.")
     assert fine(app) and "Dashed" not in said(app) and "dashed" not in marks(app)
     assert "**B-PER** (it begins the name of a person)" in said(app) and "Model: **english-names**" in said(app)
+    other = {"two": "true", "other": "The new Dyson from Argos broke on Friday."}
+    app = opened("tasks", tasks_tab=NAMES, text="Tom Becker is here.", **other)
+    assert fine(app) and "Dashed, with a question mark" in said(app)
+
+
+@pytest.mark.parametrize(("label", "kind"), [("B-animal", "an animal"), ("B-URL", "a URL"), ("B-LOC", "a place")])
+def test_a_kind_of_name_has_its_article(label, kind):
+    assert meaning(SimpleNamespace(kinds=()), label) == f" (it begins the name of {kind})"
 
 
 def judged(app):

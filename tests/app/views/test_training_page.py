@@ -11,9 +11,12 @@ import torch
 from pages import TINY, cells, fine, said, tables
 from streamlit.testing.v1 import AppTest
 
+from app.shared.model import gate
+from app.views.training.learning_curves import passed_baselines
 from bertlab import BertForQuestionAnswering, Tokenizer
 from bertlab.draw.percent import percent
 from bertlab.explain.kept_film import read_film
+from bertlab.explain.runs import CurveBaseline, TrainingRun
 from bertlab.io.locate import locate
 
 TABS = ["Learning curves", "A gap fills", "A head forms", "Pretraining's draw"]
@@ -80,6 +83,20 @@ def test_a_bundled_run_of_another_kind():
     app = opened(model="english-scratch")
     assert fine(app), said(app)
     assert app.metric and app.main.get("download_button")
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("two neighbours", "the model uses more than the two words beside a gap."),
+        ("the word before", "the model uses more than the word before."),  # of a left-to-right training
+        ("mine", "It fell below mine (4.00) by step 10. "),
+    ],
+)
+def test_what_a_training_uses_follows_from_the_baseline_that_it_passed(name, told):
+    baseline = CurveBaseline(name, "loss", 4.0)
+    run = TrainingRun("", {}, [{"step": 10, "loss": 3.0}], [], [baseline], [], finished=True, written=0)
+    assert passed_baselines(run, [baseline]).endswith(told)
 
 
 def test_a_fine_tuning_is_read_against_what_needs_no_model():
@@ -203,6 +220,15 @@ def test_the_step_drives_all_pages(mine):
     app.select_slider(key="training_step").set_value("50").run()
     assert fine(app) and f"{mine}/step-00050" in said(app)
     assert app.text_input(key="folder").value == mine
+
+
+def test_a_run_drives_all_pages_of_a_server_on_which_nothing_can_be_typed(mine, monkeypatch):
+    for closed in (gate.NO_FOLDERS, gate.NO_HUB):
+        monkeypatch.setenv(closed, "1")
+    app = opened(run=mine)
+    app.select_slider(key="training_step").set_value("50").run()
+    assert fine(app) and f"Model: **{mine}/step-00050**" in said(app), said(app)
+    assert app.selectbox(key="model").value == mine and mine in app.selectbox(key="versus").options
 
 
 def test_the_model_bar_opens_a_run_under_way(under_way):

@@ -6,6 +6,7 @@ import tempfile
 import pytest
 from pages import TINY, boxes, cells, fine, opened, run, said
 
+from app.views.tasks.file import source
 from app.views.tasks.file.label_names import guess
 from bertlab.corpora.labelled.conll import read_conll
 from bertlab.tasks.registry import open_task
@@ -75,7 +76,7 @@ def test_a_table_is_read_from_memory_predicted_measured_and_filtered(monkeypatch
     assert metrics(app)["Accuracy"] == "0.667" and "always “bad” would be right in 67% of 3" in said(app)
     app.segmented_control(key="dataset_errors").set_value("errors").run()
     assert fine(app) and list(table(app)["text"]) == ["The cake was delicious."]
-    assert "1 of 3 rows (accuracy of these 3: 67%)" in said(app)
+    assert "1 of 3 rows (accuracy of the 3 measured: 67%)" in said(app)
     app.segmented_control(key="dataset_errors").set_value("all rows").run()
     app.text_input(key="dataset_word").set_value("not").run()
     assert fine(app) and list(table(app)["label"]) == ["good"]
@@ -96,6 +97,17 @@ def test_a_row_that_is_chosen_changes_no_other_page_and_the_file_is_still_there_
     app.switch_page("views/tasks/page.py").run()
     app.session_state.tasks_tab = "A whole file"
     assert fine(app.run()) and len(table(app)) == 3
+
+
+def test_columns_and_label_names_stay_while_a_row_is_open():
+    app = with_file("a.csv", "a,b,c\nThe soup was salty.,bad,0\nIt was not salty.,good,1\n", dataset_row="1")
+    names = ["a", "b", "c"]
+    app.selectbox(key=f"dataset_label {names} a").set_value("c").run()
+    next(box for box in app.main.selectbox if box.label.startswith("“0”")).set_value("good").run()
+    assert fine(app) and list(table(app)["label"]) == ["good", "good"], said(app)
+    next(button for button in app.main.button if button.label == "Opinion").click().run()
+    app.session_state.tasks_tab = "A whole file"
+    assert fine(app.run()) and list(table(app)["label"]) == ["good", "good"]
 
 
 def test_a_row_of_words_opens_where_words_are_labelled():
@@ -141,12 +153,28 @@ def test_labels_that_the_model_does_not_know_are_not_measured():
     app = with_file("a.csv", "text,label\nThe soup was salty.,*neg*\nThe soup was not salty.,good\n")
     assert fine(app), said(app)
     assert "1 of 2 rows are not measured" in boxes(app) and "“*neg*”. It knows bad, good." in boxes(app)
+    assert "2 of 2 rows (accuracy of the 1 measured: 100%)" in said(app)
     assert metrics(app)["Accuracy"] == "1.000"
     none = with_file("a.csv", "text\n<b>The soup</b> was salty.\n$a$ *b*\n")
     assert fine(none) and "nothing is measured" in boxes(none) and list(metrics(none)) == ["Rows"]
     for tab in ("Slices", "Confusion"):
         other = with_file("a.csv", "text\nThe soup was salty.\n", dataset_tab=tab)
         assert not other.exception and "labels" in boxes(other)
+
+
+@pytest.mark.parametrize("tab", ["Rows", "Slices", "Confusion"])
+def test_cells_take_the_rows_that_the_page_measures(tab, tmp_path, monkeypatch):
+    monkeypatch.setattr(source, "MOST_ROWS", 24)
+    rows = [f"The soup was {'' if n % 2 else 'not '}salty.,{'bad' if n % 3 else 'good'}" for n in range(30)]
+    content = "\n".join(["text,label", "It was salty.,*neg*", *rows, ""])
+    app = with_file("a.csv", content, dataset_tab=tab)
+    assert fine(app) and "1 of 24 rows are not measured" in boxes(app) and "first 24 rows are read" in boxes(app)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text(content)
+    made, names = run(cells(app)[-1])
+    assert len(names["examples"]) == 23
+    if tab == "Rows":
+        assert f"{made['accuracy']:.3f}" == metrics(app)["Accuracy"]
 
 
 def test_other_names_for_the_labels_are_guessed_and_can_be_changed():

@@ -15,7 +15,6 @@ from app.shared.page.markdown import plain
 from app.views.tasks.file.source import Data
 from bertlab import Tokenizer
 from bertlab.draw.percent import percent
-from bertlab.errors import InputError
 from bertlab.evaluation.wording import bounds, meaning
 from bertlab.explain.slices import words_of
 from bertlab.model.base import PretrainedModel
@@ -42,8 +41,10 @@ class Judged:
         return [words_of(self.data.kind.text(example)) for example in self.data.examples[: len(self.table)]]
 
     def cell(self) -> Cell:
-        """Return a cell that makes the examples and their predictions."""
+        """Return a cell that makes the examples, without those that are not measured, and their predictions."""
         cell = self.data.code.copy()
+        if 0 < len(self.known) < len(self.table):
+            cell.let("examples", Name("[e for e in examples if task.knows(e, model.config)]"))
         cell.let("predictions", Name("list(task.predict(model, examples))"))
         return cell
 
@@ -73,7 +74,8 @@ def judge(data: Data) -> Judged:
 
 def measured(data: Data, predictions: list) -> Judged:
     kind, shown = data.kind, list(zip(data.examples, predictions, strict=False))
-    known = [i for i, (example, _) in enumerate(shown) if knows(data, example)]
+    config = data.loaded.model.config
+    known = [i for i, (example, _) in enumerate(shown) if data.labelled and data.task.knows(example, config)]
     table = pd.DataFrame([kind.row(*pair) for pair in shown])
     if data.labelled:
         table.insert(list(table).index("predicted"), "label", [kind.label(example) for example, _ in shown])
@@ -81,17 +83,6 @@ def measured(data: Data, predictions: list) -> Judged:
         table["score"] = pd.Series(scores, dtype=float).reindex(table.index)
     measures = data.task.measures([shown[i][0] for i in known], [shown[i][1] for i in known]) if known else {}
     return Judged(data, predictions, table, known, measures)
-
-
-def knows(data: Data, example: Any) -> bool:
-    """Return whether an example has a label, one that the model can give."""
-    if not data.labelled:
-        return False
-    try:
-        data.task.check([example], data.loaded.model.config)
-    except InputError:
-        return False
-    return True
 
 
 def show_measures(judged: Judged) -> None:

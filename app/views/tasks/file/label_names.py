@@ -101,7 +101,8 @@ def ask(theirs: Sequence[str], known: Sequence[str], key: str) -> dict[str, str]
     for name in unknown:
         choices = [NOTHING, *known]
         at, field = choices.index(guesses.get(name, NOTHING)), f"dataset_name {key} {list(known)} {name}"
-        chosen = row.selectbox(f"“{plain(name[:40])}” is", choices, at, key=field, width=FIELD)
+        options = dict(key=field, width=FIELD, persist_state="session")
+        chosen = row.selectbox(f"“{plain(name[:40])}” is", choices, at, **options)
         names |= {} if chosen == NOTHING else {name: chosen}
     return names
 

@@ -19,13 +19,13 @@ def show(judged: Judged) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         kept, asked = right_or_wrong(judged.table), judged.table[with_word(judged)]
     shown = asked[kept[asked.index]]
-    known, count = "score" in asked and asked["score"].notna().any(), f"{len(asked):,}"
-    mean = f" ({judged.data.kind.unit} of these {count}: {percent(asked['score'].mean())})" if known else ""
-    st.caption(f"{len(shown):,} of {count} rows{mean}. Press a row at its left edge to open it.")
+    scores, unit = asked.get("score", pd.Series(dtype=float)).dropna(), judged.data.kind.unit
+    mean = f" ({unit} of the {len(scores):,} measured: {percent(scores.mean())})" if len(scores) else ""
+    st.caption(f"{len(shown):,} of {len(asked):,} rows{mean}. Press a row at its left edge to open it.")
     chosen = show_table(shown)
     if chosen is not None:
         show_row(judged, chosen)
-    measured = Name("task.measures(examples, predictions)" if judged.data.labelled else "predictions")
+    measured = Name("task.measures(examples, predictions)" if judged.known else "predictions")
     exports("predictions", shown, judged.cell().shows(measured))
 
 
@@ -92,5 +92,5 @@ def show_row(judged: Judged, number: int) -> None:
 
 def open_here(tab: str, texts: dict[str, str]) -> None:
     """Show a row as the text of the page, under another tab."""
-    st.session_state.update({"tasks_tab": tab, **texts})
-    state.forget_positions()
+    st.session_state.tasks_tab = tab
+    state.fill(texts)

@@ -95,7 +95,7 @@ def own_file() -> Data | None:
     if not name:
         st.info("Choose a file above, for example a CSV with columns text and label.", icon=":material/upload_file:")
         return None
-    state.unlinked("file")
+    st.session_state.not_in_link.append("file")
     if st.session_state.dataset_file is None:
         st.caption(f"You see **{plain(name)}**, which you chose before.")
     data, chosen = opened(kind_of(name, content)), Columns()
@@ -132,7 +132,8 @@ def read(name: str, content: bytes, data: Data, asked: Columns) -> Data:
     cell = data.code
     skipped = Name(f"{cell.use(Skipped)}()")
     options = cell.call(ReadOptions, asked, problem, asked.pair is not None, labelled, skipped=skipped)
-    cell.let("examples", Name(f"list(task.read_examples({cell.use(Path)}({name!r}), {options}))"))
+    found = f"task.read_examples({cell.use(Path)}({name!r}), {options})"
+    cell.let("examples", Name(f"list({cell.use(islice)}({found}, {MOST_ROWS}))"))
     return replace(data, examples=examples[:MOST_ROWS], key=key, labelled=labelled, file=True)
 
 
