@@ -281,7 +281,7 @@ def split_off(examples: list, seed: int, notes: list[str]) -> tuple[list, list]:
     if len(set(groups)) < 2:
         groups = list(range(len(examples)))
     counts = Counter(groups)
-    order, kept = list(counts), set()
+    order, kept = list(counts), set[object]()
     random.Random(seed).shuffle(order)
     for group in order:
         if counts[group] <= room:
