@@ -47,17 +47,8 @@ def box(ax: Axes, x: float, y: float, width: float, text: str, colour: str, size
     edge = "#BBBBBB" if colour == "white" else colour
     shape = "round,pad=0,rounding_size=0.06"
     ax.add_patch(FancyBboxPatch((x, y), width, height, boxstyle=shape, facecolor=tint, edgecolor=edge, lw=1.2))
-    ax.text(
-        x + width / 2,
-        y + height / 2,
-        text,
-        ha="center",
-        va="center",
-        size=size,
-        family="monospace",
-        color=INK,
-        parse_math=False,
-    )
+    style: dict = dict(ha="center", va="center", size=size, family="monospace", color=INK, parse_math=False)
+    ax.text(x + width / 2, y + height / 2, text, **style)
 
 
 def arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], colour: str = INK, **style) -> None:
