@@ -233,11 +233,7 @@ def answer_bars(answers: Mapping[str, Answer]) -> Figure:
 
 
 def bars(
-    values: Mapping[str, float],
-    label: str,
-    limit: float | None = None,
-    colours: Sequence[str] = (),
-    form: str = ".2f",
+    values: Mapping[str, float], label: str, limit: float | None = None, colours: Sequence[str] = (), form: str = ".2f"
 ) -> Figure:
     """One horizontal bar for each name, with its value, in the format `form`, written at its end."""
     fig = figure(0.65 + 0.34 * len(values))
