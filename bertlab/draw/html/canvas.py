@@ -66,11 +66,3 @@ def attention_widget(
     """
     models = [ModelHeads(name, maps, control)] + ([beside] if beside else [])
     return CANVAS.widget(pack(models), view)
-
-
-def attention_component(models: Sequence[ModelHeads], key: str, view: dict | None = None) -> dict:
-    """The heads as a Streamlit component; returns what the user chose (layer, head, role, toggles), until then `view`.
-
-    Another `view` takes effect as long as the user has chosen nothing.
-    """
-    return (view or {}) | CANVAS.show(key, pack(models, view))
