@@ -13,7 +13,7 @@ from bertlab.draw.html.component import Component, rounded
 from bertlab.explain.attention.heads import ROLES, head_roles
 from bertlab.explain.attention.maps import AttentionMaps
 
-CANVAS = Component("attention", "attention.css", ("attention_head.js", "attention_grid.js", "attention.js"))
+CANVAS = Component("attention", ("attention_head.js", "attention_grid.js", "attention.js"))
 
 
 @dataclass(frozen=True)
