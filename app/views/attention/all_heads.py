@@ -11,7 +11,7 @@ from app.shared.page.exports import exports
 from app.shared.page.markdown import plain
 from app.shared.text import versions
 from bertlab.draw.charts.attention import attention_heatmap, attention_table
-from bertlab.draw.html.canvas import ModelHeads, attention_component, attention_widget
+from bertlab.draw.html.canvas import CANVAS, ModelHeads, attention_widget, pack
 from bertlab.draw.percent import percent
 from bertlab.explain.attention.heads import strongest_link
 from bertlab.explain.attention.maps import AttentionMaps, attention_maps
@@ -53,7 +53,7 @@ def show_canvas(drawn: list[ModelHeads]) -> dict:
     """Draw all heads; until the visitor chooses one, that with the strongest link is the large one. Returns what is
     chosen."""
     first, usual = first_view(), dict(zip(PLACE, strongest_link(drawn[0].maps), strict=True))
-    view = attention_component(drawn, canvas_key(), usual | first)
+    view = usual | first | CANVAS.show(canvas_key(), pack(drawn, usual | first))
     opening = "head" not in first and usual.items() <= view.items()  # nobody has chosen a head
     st.session_state.attention_seen = {key: value for key, value in view.items() if not opening or key not in PLACE}
     keep_in_link(view, opening)

@@ -24,14 +24,12 @@ SIDE, LETTERS = 420, 60  # pixels of a panel beside another, and letters in a li
 
 def fill_table(fills: Sequence[Fill]) -> pd.DataFrame:
     """One row a guess: position, rank, token, probability."""
-    return pd.DataFrame(
-        [
-            (fill.position, rank, token, probability)
-            for fill in fills
-            for rank, (token, probability) in enumerate(zip(fill.tokens, fill.probabilities, strict=True), 1)
-        ],
-        columns=["position", "rank", "token", "probability"],
-    )
+    rows = [
+        (fill.position, rank, token, probability)
+        for fill in fills
+        for rank, (token, probability) in enumerate(zip(fill.tokens, fill.probabilities, strict=True), 1)
+    ]
+    return pd.DataFrame(rows, columns=["position", "rank", "token", "probability"])
 
 
 def fill_bars(fill: Fill, truth: str | None = None, marked: Collection[str] = ()) -> alt.LayerChart:
@@ -83,11 +81,8 @@ def lens_grid(lens: Lens) -> alt.LayerChart:
         y=alt.Y("layer:O", sort="descending", title="after layer (0 = embeddings)", axis=alt.Axis(**_BARE)),
         tooltip=tips("layer", "guess", "token", ("probability", ".4f")),
     )
-    colour = alt.Color(
-        "probability:Q",
-        scale=alt.Scale(scheme="cividis", domain=[0, 1]),
-        legend=alt.Legend(title="probability", format=".0%", orient="top", gradientLength=150),
-    )
+    legend = alt.Legend(title="probability", format=".0%", orient="top", gradientLength=150)
+    colour = alt.Color("probability:Q", scale=alt.Scale(scheme="cividis", domain=[0, 1]), legend=legend)
     cells = base.mark_rect(stroke="transparent").encode(color=colour)
     ink = alt.condition(alt.datum.probability > 0.55, alt.value("#111"), alt.value("#fff"))
     words = base.mark_text(fontSize=12, limit=alt.ExprRef("bandwidth('x') - 4")).encode(
@@ -111,14 +106,11 @@ def lens_course(lens: Lens, control: Lens) -> pd.DataFrame:
 def lens_probability(lens: Lens, control: Lens) -> alt.LayerChart:
     """Probability of the last layer's answer after each layer, the control's dashed."""
     y = alt.Y("probability:Q", scale=alt.Scale(domain=[0, 1]), title=None, axis=alt.Axis(format="%", gridOpacity=0.4))
+    legend = alt.Legend(title=None, orient="top", symbolType="stroke", symbolStrokeWidth=3)
     base = alt.Chart(lens_course(lens, control)).encode(
         x=alt.X("layer:O", title="after layer (0 = embeddings)", axis=alt.Axis(labelAngle=0, grid=False, **_BARE)),
         y=y,
-        color=alt.Color(
-            "weights:N",
-            scale=alt.Scale(domain=WEIGHTS, range=[BLUE, GREY]),
-            legend=alt.Legend(title=None, orient="top", symbolType="stroke", symbolStrokeWidth=3),
-        ),
+        color=alt.Color("weights:N", scale=alt.Scale(domain=WEIGHTS, range=[BLUE, GREY]), legend=legend),
         tooltip=tips("layer", "weights", "answer", ("probability", ".4f"), "rank"),
     )
     dashes = alt.StrokeDash("weights:N", scale=alt.Scale(domain=WEIGHTS, range=[[1, 0], [5, 4]]), legend=None)
@@ -128,22 +120,13 @@ def lens_probability(lens: Lens, control: Lens) -> alt.LayerChart:
 
 def sweep_table(rows: Sequence[Surprisal]) -> pd.DataFrame:
     """One row a masked token: surprisal in nats, probability and rank of the truth, the model's own guess."""
-    return pd.DataFrame(
-        [
-            (
-                row.position,
-                row.token,
-                row.surprisal,
-                math.exp(-row.surprisal),
-                row.rank,
-                row.fill.tokens[0],
-                row.fill.probabilities[0],
-                row.fill.entropy,
-            )
-            for row in rows
-        ],
-        columns=["position", "token", "surprisal", "probability", "rank", "guess", "p(guess)", "entropy"],
-    )
+    values = [
+        (row.position, row.token, row.surprisal, math.exp(-row.surprisal), row.rank)
+        + (row.fill.tokens[0], row.fill.probabilities[0], row.fill.entropy)
+        for row in rows
+    ]
+    columns = ["position", "token", "surprisal", "probability", "rank", "guess", "p(guess)", "entropy"]
+    return pd.DataFrame(values, columns=columns)
 
 
 def surprisal_bars(rows: Sequence[Surprisal], vocab_size: int) -> alt.LayerChart:
@@ -169,10 +152,8 @@ def surprisal_bars(rows: Sequence[Surprisal], vocab_size: int) -> alt.LayerChart
 def loss_table(guesses: Sequence[Guess], actions: Sequence[str]) -> pd.DataFrame:
     """One row a chosen token: what it was, what the model saw, and how well it guessed; losses are in nats."""
     columns = ["position", "true token", "loss", "p(true)", "rank of true", "model sees", "action", "its guess"]
-    return pd.DataFrame(
-        [(g.position, g.truth, g.loss, g.probability, g.rank, g.shown, actions[g.action], g.guess) for g in guesses],
-        columns=columns,
-    )
+    rows = [(g.position, g.truth, g.loss, g.probability, g.rank, g.shown, actions[g.action], g.guess) for g in guesses]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def _small_title(text: str) -> alt.Title:
@@ -194,15 +175,11 @@ def verdict_bars(verdicts: Mapping[str, Sequence[NextSentence]]) -> alt.LayerCha
     table = verdict_table(verdicts).assign(percent=lambda t: t["probability"].map(percent))
     orders = ["as written", "texts swapped"]
     label = alt.Axis(labelLimit=120, labelFontSize=13, **_BARE)
+    shares = alt.Axis(format="%", values=[0, 0.25, 0.5, 0.75, 1], gridOpacity=0.4)
     base = alt.Chart(table).encode(
         y=alt.Y("model:N", sort=list(verdicts), title=None, axis=label),
         yOffset=alt.YOffset("order:N", sort=orders),
-        x=alt.X(
-            "probability:Q",
-            scale=alt.Scale(domain=[0, 1.12]),
-            title=None,
-            axis=alt.Axis(format="%", values=[0, 0.25, 0.5, 0.75, 1], gridOpacity=0.4),
-        ),
+        x=alt.X("probability:Q", scale=alt.Scale(domain=[0, 1.12]), title=None, axis=shares),
         tooltip=tips("model", "order", ("probability", ".4f"), ("log-odds", "+.2f")),
     )
     legend = alt.Legend(title=None, orient="bottom", labelFontSize=13, columnPadding=6)

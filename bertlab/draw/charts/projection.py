@@ -33,7 +33,6 @@ def projection_scatter(
     explained: tuple[float, float] | None,
     title: str = "",
     subtitle: str = "",
-    height: int = 360,
     picked: int | None = None,
     near: Collection[int] = (),
 ) -> alt.LayerChart:
@@ -43,19 +42,10 @@ def projection_scatter(
     """
     texts = [text if len(text) <= LETTERS else f"{text[:LETTERS]} …" for text in table["text"]]
     table = table.assign(shown=few_labels(table["label"]), text=texts)
+    both: dict = dict(axis=_AXIS, scale=alt.Scale(zero=False, padding=14))
     base = alt.Chart(table).encode(
-        x=alt.X(
-            "x:Q",
-            title=explained and f"1st direction: {percent(explained[0])} of the variance",
-            axis=_AXIS,
-            scale=alt.Scale(zero=False, padding=14),
-        ),
-        y=alt.Y(
-            "y:Q",
-            title=explained and f"2nd direction: {percent(explained[1])}",
-            axis=_AXIS,
-            scale=alt.Scale(zero=False, padding=14),
-        ),
+        x=alt.X("x:Q", title=explained and f"1st direction: {percent(explained[0])} of the variance", **both),
+        y=alt.Y("y:Q", title=explained and f"2nd direction: {percent(explained[1])}", **both),
         tooltip=tips("number", "label", "text"),
     )
     colour, shape = label_scales("shown:N", drawn_labels(list(table["label"])), _LEGEND)
@@ -68,7 +58,7 @@ def projection_scatter(
     if YOURS in set(table["label"]):  # a star alone is hard to find among a hundred points
         named = base.transform_filter(is_yours)
         rings.append(named.mark_text(text="yours", dy=-18, fontSize=14, fontWeight="bold", color=MARK))
-    return alt.layer(points, *rings).properties(title=heading, height=height)
+    return alt.layer(points, *rings).properties(title=heading, height=360)
 
 
 _LEGEND = alt.Legend(  # three beside each other

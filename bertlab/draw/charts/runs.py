@@ -66,7 +66,7 @@ def loss_curve(run: TrainingRun, step: int | None = None) -> alt.LayerChart:
     top = max([baseline.value for baseline in baselines] + [row[run.loss] for row in run.rows])
     title = "loss (nats per word)" if run.loss in NAMES else "loss of the training (nats)"
     y = alt.Y("value:Q", title=title, scale=alt.Scale(domain=[0, 1.05 * top]), axis=alt.Axis(gridOpacity=0.4))
-    return _curves(run, [run.loss], y, _dashed(baselines, "{:.2f}".format), _steps(run), step)
+    return _curves(run, [run.loss], y, _dashed(baselines, "{:.2f}".format), step)
 
 
 def share_curves(run: TrainingRun, step: int | None = None) -> alt.LayerChart:
@@ -78,7 +78,7 @@ def share_curves(run: TrainingRun, step: int | None = None) -> alt.LayerChart:
     least = min([0.0] + [row[name] for row in run.evaluations for name in measures])
     scale = alt.Scale(domain=[least, 1])
     y = alt.Y("value:Q", title=title, scale=scale, axis=alt.Axis(format="%", gridOpacity=0.4))
-    return _curves(run, measures, y, _dashed(baselines, percent), _steps(run), step)
+    return _curves(run, measures, y, _dashed(baselines, percent), step)
 
 
 def _steps(run: TrainingRun) -> alt.X:
@@ -91,14 +91,9 @@ def _steps(run: TrainingRun) -> alt.X:
 
 
 def _curves(
-    run: TrainingRun,
-    measures: Sequence[str],
-    y: alt.Y,
-    dashed: Sequence[alt.Chart],
-    x: alt.X,
-    step: int | None,
+    run: TrainingRun, measures: Sequence[str], y: alt.Y, dashed: Sequence[alt.Chart], step: int | None
 ) -> alt.LayerChart:
-    table = curve_table(run, measures)
+    table, x = curve_table(run, measures), _steps(run)
     names = [curve_name(measure) for measure in measures]
     base = alt.Chart(table.assign(curve=table["measure"].map(curve_name))).encode(x=x, color=_colour(names))
     point = alt.OverlayMarkDef(size=55, filled=True) if len(table) <= MARKED_POINTS * len(measures) else False
@@ -116,8 +111,7 @@ def _curves(
 def _colour(names: Sequence[str]) -> alt.Color:
     colours = [BLUE, *OKABE_ITO[2:]][: len(names)]  # orange is for the baselines
     # even for one curve: two charts side by side then have the same height
-    style = dict(title=None, orient="top", labelFontSize=13, symbolStrokeWidth=3, symbolOpacity=1, columns=2)
-    legend = alt.Legend(**style)
+    legend = alt.Legend(title=None, orient="top", labelFontSize=13, symbolStrokeWidth=3, symbolOpacity=1, columns=2)
     return alt.Color("curve:N", scale=alt.Scale(domain=list(names), range=colours), legend=legend)
 
 

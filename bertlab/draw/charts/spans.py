@@ -59,8 +59,7 @@ def span_heatmap(answer: Answer, tokens: range) -> alt.LayerChart:
     reasons = [BACKWARDS, LONG, ELSEWHERE, CUT]
     greys = alt.Opacity("why not:N", scale=alt.Scale(domain=reasons, range=[0.13, 0.3, 0.45, 0.2]), legend=None)
     base = alt.Chart(span_table(answer, tokens)).encode(
-        **axes,
-        tooltip=tips("span", "first", "last", ("probability", ".4f")),
+        **axes, tooltip=tips("span", "first", "last", ("probability", ".4f"))
     )
     legend = alt.Legend(title="probability", format=".0%", orient="top", gradientLength=150)
     colour = alt.Color("probability:Q", scale=alt.Scale(scheme="cividis", domainMin=0), legend=legend)
@@ -104,8 +103,7 @@ def passage_chart(answer: Answer) -> alt.LayerChart:
     width = max(LINE, int(table["right"].max()))
     scale = alt.Scale(domain=[0, width], nice=False)
     base = alt.Chart(table).encode(
-        x=alt.X("left:Q", scale=scale, axis=None),
-        y=alt.Y("line:O", scale=alt.Scale(paddingInner=0.2), axis=None),
+        x=alt.X("left:Q", scale=scale, axis=None), y=alt.Y("line:O", scale=alt.Scale(paddingInner=0.2), axis=None)
     )
     shades = [
         base.encode(x=alt.X(f"{left}:Q", scale=scale, axis=None), x2=alt.X2(f"{right}:Q"))
@@ -114,11 +112,8 @@ def passage_chart(answer: Answer) -> alt.LayerChart:
         .encode(opacity=alt.Opacity("shade:Q", scale=None, legend=None))
         for kind, colour, left, right in (("start", BLUE, "left", "middle"), ("end", ORANGE, "middle", "right"))
     ]
-    under = (
-        base.encode(x2=alt.X2("right:Q"))
-        .transform_filter(alt.datum["in answer"])
-        .mark_bar(color=ANSWER, height=3, yOffset=11)
-    )
+    inside = base.encode(x2=alt.X2("right:Q")).transform_filter(alt.datum["in answer"])
+    under = inside.mark_bar(color=ANSWER, height=3, yOffset=11)
     words = base.mark_text(align="left", font="monospace", fontSize=13).encode(text=alt.Text("word:N"))
     title = alt.Title("blue: may start the answer, orange: may end it", anchor="start", fontWeight="normal")
     size = dict(width=LETTER * width, height=alt.Step(LEADING))

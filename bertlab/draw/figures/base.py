@@ -47,17 +47,8 @@ def box(ax: Axes, x: float, y: float, width: float, text: str, colour: str, size
     edge = "#BBBBBB" if colour == "white" else colour
     shape = "round,pad=0,rounding_size=0.06"
     ax.add_patch(FancyBboxPatch((x, y), width, height, boxstyle=shape, facecolor=tint, edgecolor=edge, lw=1.2))
-    ax.text(
-        x + width / 2,
-        y + height / 2,
-        text,
-        ha="center",
-        va="center",
-        size=size,
-        family="monospace",
-        color=INK,
-        parse_math=False,
-    )
+    style: dict = dict(ha="center", va="center", size=size, family="monospace", color=INK, parse_math=False)
+    ax.text(x + width / 2, y + height / 2, text, **style)
 
 
 def arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], colour: str = INK, **style) -> None:
@@ -242,11 +233,7 @@ def answer_bars(answers: Mapping[str, Answer]) -> Figure:
 
 
 def bars(
-    values: Mapping[str, float],
-    label: str,
-    limit: float | None = None,
-    colours: Sequence[str] = (),
-    form: str = ".2f",
+    values: Mapping[str, float], label: str, limit: float | None = None, colours: Sequence[str] = (), form: str = ".2f"
 ) -> Figure:
     """One horizontal bar for each name, with its value, in the format `form`, written at its end."""
     fig = figure(0.65 + 0.34 * len(values))

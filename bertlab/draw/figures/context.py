@@ -35,11 +35,9 @@ def who_sees_what(tokens: Sequence[str], gap: int, readers: Mapping[str, tuple[s
 
 
 def _token(ax: Axes, x: float, y: float, width: float, text: str, colour: str) -> None:
-    style: dict = dict(
-        boxstyle="round,pad=0,rounding_size=0.05", facecolor="white" if colour == PALE else colour + "33"
-    )
-    ax.add_patch(FancyBboxPatch((x, y), width, 0.33, edgecolor=colour, lw=1.2, **style))
-    ink = "#AAAAAA" if colour == PALE else INK
+    tint, ink = ("white", "#AAAAAA") if colour == PALE else (colour + "33", INK)
+    shape = "round,pad=0,rounding_size=0.05"
+    ax.add_patch(FancyBboxPatch((x, y), width, 0.33, boxstyle=shape, facecolor=tint, edgecolor=colour, lw=1.2))
     ax.text(x + width / 2, y + 0.17, text, ha="center", va="center", size=8.5, color=ink, parse_math=False)
 
 

@@ -24,17 +24,9 @@ def ids_and_labels(tokens: Sequence[str], ids: Sequence[int], labels: Sequence[i
         asked = ACTION_COLOURS[action]
         box(ax, x, 0.17, width, token, asked, size=7.5)
         box(ax, x, 0.62, width, str(number), asked, size=7.5)
-        ax.text(
-            x + width / 2,
-            1.22,
-            str(label),
-            ha="center",
-            va="center",
-            size=7.5,
-            family="monospace",
-            weight="normal" if label == IGNORED else "bold",
-            color="#999999" if label == IGNORED else INK,
-        )
+        weight, ink = ("normal", "#999999") if label == IGNORED else ("bold", INK)
+        style: dict = dict(ha="center", va="center", size=7.5, family="monospace", weight=weight, color=ink)
+        ax.text(x + width / 2, 1.22, str(label), **style)
     return fig
 
 

@@ -11,6 +11,7 @@ from bertlab.draw.palette import BLUE, GREEN, GREY, ORANGE, PINK
 from bertlab.explain.probes import Probed
 
 COLOURS = [BLUE, ORANGE, GREEN]
+LIMIT = 0.8  # where the colours of a map end
 GAIN = 0.05  # about two standard errors of a share of 400 words: what is smaller may be chance
 
 
@@ -67,14 +68,14 @@ def _panel(ax: Axes, models: Mapping[str, Sequence[Probed]]) -> None:
     ax.set_xlabel("layer (0: embeddings)", size=9)
 
 
-def property_map(rows: Mapping[str, Sequence[float]], label: str, limit: float = 0.8) -> Figure:
-    """A row for each property, a column for each layer: blue above zero, orange below. The colours end at `limit`, so
+def property_map(rows: Mapping[str, Sequence[float]], label: str) -> Figure:
+    """A row for each property, a column for each layer: blue above zero, orange below. The colours end at LIMIT, so
     maps can be compared. The largest of a row is bold if it is at least GAIN; a line below the map says so."""
     values = np.array(list(rows.values()))
     fig = figure(1.15 + 0.42 * len(rows))
     ax = clean(fig.subplots())
-    image = ax.imshow(values, cmap=DIVERGING.reversed(), vmin=-limit, vmax=limit, aspect="auto")
-    write_numbers(ax, values, limit, size=10, bold_from=GAIN)
+    image = ax.imshow(values, cmap=DIVERGING.reversed(), vmin=-LIMIT, vmax=LIMIT, aspect="auto")
+    write_numbers(ax, values, LIMIT, size=10, bold_from=GAIN)
     names = ["embeddings", *(f"layer {number}" for number in range(1, values.shape[1]))]
     ax.set_xticks(range(values.shape[1]), names, size=9.5)
     ax.set_yticks(range(len(rows)), list(rows), size=10)
@@ -85,15 +86,16 @@ def property_map(rows: Mapping[str, Sequence[float]], label: str, limit: float =
     return fig
 
 
-def effect_bars(groups: Mapping[str, Mapping[str, Sequence[float]]], label: str, mark: str = "random token") -> Figure:
-    """A panel for each group: a bar for the mean of each name's values, with one standard error; `mark` in grey."""
+def effect_bars(groups: Mapping[str, Mapping[str, Sequence[float]]], label: str) -> Figure:
+    """A panel for each group: a bar for the mean of each name's values, with one standard error;
+    grey where the name is "random token" or "best possible"."""
     fig = figure(0.75 + 0.3 * max(map(len, groups.values())))
     for number, (ax, (title, named)) in enumerate(
         zip(fig.subplots(1, len(groups), squeeze=False)[0], groups.items(), strict=True)
     ):
         means = [float(np.mean(values)) for values in named.values()]
         errors = [float(np.std(values) / max(1, len(values)) ** 0.5) for values in named.values()]
-        colours = [GREY if name in (mark, "best possible") else BLUE for name in named]
+        colours = [GREY if name in ("random token", "best possible") else BLUE for name in named]
         ax.barh(range(len(named)), means, xerr=errors, color=colours, height=0.7, error_kw={"ecolor": INK, "lw": 1})
         ax.set_yticks(range(len(named)), list(named) if number == 0 else [""] * len(named), size=10)
         ax.set_xlabel(label, size=9)

@@ -112,15 +112,7 @@ def mask_rows(tokens: Sequence[Sequence[str]], rows: Mapping[str, Tensor], mark:
         ax.tick_params(length=0)
         ax.set_title(title, size=9.5, loc="left", parse_math=False)
         for position in mark:
-            shown = f"{float(weights[position]):.2f}"
-            ax.text(
-                position,
-                0,
-                shown,
-                ha="center",
-                va="center",
-                size=8.5,
-                color="white" if weights[position] < 0.6 else INK,
-            )
+            shown, ink = f"{float(weights[position]):.2f}", "white" if weights[position] < 0.6 else INK
+            ax.text(position, 0, shown, ha="center", va="center", size=8.5, color=ink)
     fig.colorbar(image, ax=axes, aspect=12).set_label("attention weight", size=9)
     return fig

@@ -15,12 +15,10 @@ PLATEAU_STYLES = [("black", "-"), (BLUE, "--"), (GREEN, "-."), (PINK, ":"), ("#D
 Row = Mapping[str, float]  # step, mlm_loss, masked_accuracy and perhaps nsp_accuracy
 
 
-def learning_curves(
-    rows: Sequence[Row], baselines: Sequence, steps: int, title: str = "", log_steps: bool = False
-) -> Figure:
+def learning_curves(rows: Sequence[Row], baselines: Sequence, steps: int, title: str = "") -> Figure:
     """Loss (left) and accuracy (right) against steps; dashed lines are what the simpler guesses reach.
 
-    `baselines` are those of bertlab.evaluation.baselines. `log_steps` stretches the beginning of a long training.
+    `baselines` are those of bertlab.evaluation.baselines.
     """
     fig = figure(3.6)
     loss, accuracy = fig.subplots(1, 2)
@@ -41,12 +39,7 @@ def learning_curves(
     accuracy.set(xlabel="step", ylabel="share guessed right", ylim=(0, 1))
     for ax in (loss, accuracy):
         clean(ax, "left", "bottom")
-        if log_steps:
-            ax.set_xscale("symlog", linthresh=100)
-            ax.set_xticks(x, [f"{step / 1000:g}k" if step >= 1000 else step for step in x], size=8.5)
-            ax.minorticks_off()
-        else:
-            ax.locator_params(axis="x", nbins=5)  # five digits side by side need room
+        ax.locator_params(axis="x", nbins=5)  # five digits side by side need room
         ax.set_xlim(0, 1.02 * steps)
     if rows:
         accuracy.legend(frameon=False, loc="upper left", fontsize=9)

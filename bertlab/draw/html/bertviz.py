@@ -7,8 +7,7 @@ import json
 from functools import cache
 from importlib.resources import files
 
-from torch import Tensor
-
+from bertlab.draw.html.component import rounded
 from bertlab.errors import InputError
 from bertlab.explain.attention.maps import AttentionMaps, Neurons
 
@@ -52,11 +51,7 @@ _DARK = "filter: invert(.914) hue-rotate(180deg);"
 
 
 def head_view(
-    maps: AttentionMaps,
-    layer: int = 0,
-    heads: list[int] | None = None,
-    name: str = "bertviz-heads",
-    dark: bool = False,
+    maps: AttentionMaps, layer: int = 0, heads: list[int] | None = None, name: str = "bertviz-heads", dark: bool = False
 ) -> str:
     """HTML with bertviz's head view: lines from each token to the tokens it attends to, a colour for each head.
 
@@ -95,24 +90,16 @@ def neuron_view(
     Opens at `layer` and `head`, counted from 0. Raises InputError when the text has more than 32 tokens.
     """
     _check_length(neurons.maps, LONGEST_NEURONS)
-    data = _attention(neurons.maps) | {"layer": layer, "head": head, "bidirectional": True}
-    data["attention"] |= {"queries": _rounded(neurons.queries), "keys": _rounded(neurons.keys)}
+    data = _attention(neurons.maps) | {"layer": layer, "head": head, "bidirectional": True, "default_filter": "all"}
+    data["attention"] |= {"queries": rounded(neurons.queries), "keys": rounded(neurons.keys)}
     data["attention"] = {"all": data["attention"]}
-    return _page(
-        "neuron_view.js",
-        "window.bertviz_params",
-        data | {"default_filter": "all"},
-        name,
-        dark,
-        f"{_LAYER} {_HEAD}",
-        1090,
-        _COUNT.format(name=name),
-    )
+    controls, then = f"{_LAYER} {_HEAD}", _COUNT.format(name=name)
+    return _page("neuron_view.js", "window.bertviz_params", data, name, dark, controls, 1090, then)
 
 
 def _attention(maps: AttentionMaps) -> dict:
     """What all views want to know."""
-    shown = {"name": None, "attn": _rounded(maps.weights), "left_text": maps.tokens, "right_text": maps.tokens}
+    shown = {"name": None, "attn": rounded(maps.weights), "left_text": maps.tokens, "right_text": maps.tokens}
     return {"attention": shown, "default_filter": "0", "display_mode": "light"}
 
 
@@ -121,27 +108,13 @@ def _from_one(count: int) -> list[int]:
     return list(range(1, count + 1))
 
 
-def _rounded(values: Tensor) -> list:
-    """Nested lists of three decimals: a quarter of the size."""
-    if values.dim() == 1:
-        return [round(value, 3) for value in values.tolist()]
-    return [_rounded(part) for part in values]
-
-
 def _check_length(maps: AttentionMaps, most: int) -> None:
     if len(maps.tokens) > most:
         raise InputError(f"{len(maps.tokens)} tokens are too many for this view: give at most {most}")
 
 
 def _page(
-    script: str,
-    marker: str,
-    data: dict,
-    name: str,
-    dark: bool,
-    controls: str = "",
-    width: int = 0,
-    then: str = "",
+    script: str, marker: str, data: dict, name: str, dark: bool, controls: str = "", width: int = 0, then: str = ""
 ) -> str:
     coded = json.dumps(data | {"root_div_id": name}).replace("<", r"\u003c")  # a token may be </script>
     return _PAGE.format(

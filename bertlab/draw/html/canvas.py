@@ -13,7 +13,7 @@ from bertlab.draw.html.component import Component, rounded
 from bertlab.explain.attention.heads import ROLES, head_roles
 from bertlab.explain.attention.maps import AttentionMaps
 
-CANVAS = Component("attention", "attention.css", ("attention_head.js", "attention_grid.js", "attention.js"))
+CANVAS = Component("attention", ("attention_head.js", "attention_grid.js", "attention.js"))
 
 
 @dataclass(frozen=True)
@@ -66,11 +66,3 @@ def attention_widget(
     """
     models = [ModelHeads(name, maps, control)] + ([beside] if beside else [])
     return CANVAS.widget(pack(models), view)
-
-
-def attention_component(models: Sequence[ModelHeads], key: str, view: dict | None = None) -> dict:
-    """The heads as a Streamlit component; returns what the user chose (layer, head, role, toggles), until then `view`.
-
-    Another `view` takes effect as long as the user has chosen nothing.
-    """
-    return (view or {}) | CANVAS.show(key, pack(models, view))

@@ -41,10 +41,9 @@ export default { render({ model, el }) {
 
 @dataclass(frozen=True)
 class Component:
-    """A component called `name`: its style and its scripts, in their order, after those that all share."""
+    """A component called `name`: its style name.css and its scripts, in their order, after those that all share."""
 
     name: str
-    style: str
     scripts: tuple[str, ...]
 
     def show(self, key: str, data: bytes, on_view: Callable[[], None] | None = None) -> dict:
@@ -59,7 +58,7 @@ class Component:
 
     def module(self, host: str) -> str:
         """Return one ES module: style, scripts, and what ties them to a host."""
-        style = _read("shared.css") + _read(self.style)
+        style = _read("shared.css") + _read(f"{self.name}.css")
         return "\n".join([f"const CSS = {json.dumps(style)};", *map(_read, ("shared.js", *self.scripts)), host])
 
 

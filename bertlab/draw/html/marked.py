@@ -126,14 +126,8 @@ def _own_words_marked(text: str, other: str, look: str = _MARK) -> str:
     end = len(commonprefix([words[begin:][::-1], others[begin:][::-1]]))
     middle = words[begin : len(words) - end], others[begin : len(others) - end]
     steps = SequenceMatcher(None, *middle, autojunk=False).get_opcodes()
-    return _with_marks(
-        words, look, [(begin + first, begin + stop) for kind, first, stop, *_ in steps if kind != "equal"]
-    )
-
-
-def _with_marks(words: Sequence[str], look: str, marked: Sequence[Sequence[int]]) -> str:
-    inside = {i for first, stop in marked for i in range(first, stop)}
-    return " ".join(_mark(escape(w), look) if i in inside else escape(w) for i, w in enumerate(words))
+    own = {begin + i for kind, first, stop, *_ in steps if kind != "equal" for i in range(first, stop)}
+    return " ".join(_mark(escape(w), look) if i in own else escape(w) for i, w in enumerate(words))
 
 
 def attribution_strip(tokens: Sequence[str], values: Sequence[float]) -> str:

@@ -12,7 +12,7 @@ from bertlab.draw.percent import percent
 from bertlab.explain.words.fill import Fill
 from bertlab.explain.words.follow import FollowedWord
 
-WORD = Component("word", "word.css", ("word_picture.js", "word.js"))
+WORD = Component("word", ("word_picture.js", "word.js"))
 MOST_ROWS = 24  # tokens drawn; more would be too small to read
 DRAWN_NUMBERS = 64  # of each state: the picture has no room for more
 Link = tuple[str, str]  # address and name of a page

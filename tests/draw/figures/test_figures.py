@@ -43,7 +43,7 @@ DRAWN = {
     "answer_bars": lambda: figures.answer_bars({"Who?": answer(), "$x$?": answer()}),
     "bars": lambda: figures.bars({"a": 0.1, "b": 0.9}, "share"),
     "lines": lambda: figures.lines([0, 1], {"a": [0.1, 0.2]}, "x", "y", names=["p", "q"]),
-    "learning_curves": lambda: learning_curves(ROWS, BASELINES, 100, "title", log_steps=True),
+    "learning_curves": lambda: learning_curves(ROWS, BASELINES, 100, "title"),
     "learning_curves, nothing yet": lambda: learning_curves([], BASELINES, 100),
 }
 

@@ -62,9 +62,7 @@ def _cell(ax: Axes, x: float, y: float, width: float, value: float) -> None:
     ax.text(x + bar + 0.06, y + 0.14, f"{value:.2f}", va="center", size=9, color=INK)
 
 
-def labels_needed(
-    curves: Mapping[str, Mapping[int, Sequence[float]]], chance: float, unit: str = "labels", top: float = 1.02
-) -> Figure:
+def labels_needed(curves: Mapping[str, Mapping[int, Sequence[float]]], chance: float, top: float = 1.02) -> Figure:
     """Accuracy against the number of labels, on a logarithmic scale; a line through the means, a dot for each run.
 
     The vertical axis ends at `top`.
@@ -85,11 +83,7 @@ def labels_needed(
     ax.set_xscale("log")
     ax.set_xticks(every, [f"{count:,}" for count in every])
     ax.minorticks_off()
-    ax.set(
-        xlabel=f"{unit} (logarithmic scale)",
-        ylabel="accuracy on new text",
-        ylim=(chance - 0.1, top),
-    )
+    ax.set(xlabel="labels (logarithmic scale)", ylabel="accuracy on new text", ylim=(chance - 0.1, top))
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     return fig
 
