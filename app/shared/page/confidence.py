@@ -9,9 +9,9 @@ from app.shared.page.markdown import plain
 from bertlab.draw.percent import percent
 from bertlab.evaluation.calibration import Bin
 
-# Below these probabilities the best one is called a guess. An answer or a word for a gap is then more likely wrong than
-# right; of two classes the other one has at least half as much.
-ANSWER, LABEL, GAP = 1 / 2, 2 / 3, 1 / 2
+# Below these probabilities the best one is called a guess. A word for a gap is then more likely wrong than right, the
+# answer to a question wrong in more than a third; of two classes the other one has at least half as much.
+ANSWER, LABEL, GAP = 2 / 3, 2 / 3, 1 / 2
 FAINT = 1 / 5  # below this a first word for a gap is one of many
 # Of a word with a capital letter inside an English sentence, a model that reads no capitals must be so sure that it is
 # no name: those with less mostly are one (benchmarks/explorer/real_text.py --thresholds).
