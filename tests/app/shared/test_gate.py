@@ -34,16 +34,19 @@ def test_a_link_asks_before_the_hub_and_before_a_run(run_folder, monkeypatch):
     assert "Open it?" in boxes(app) and not app.metric
 
 
-@pytest.mark.parametrize(("page", "key"), [("stories", "folder"), ("training", "run")])
-def test_a_space_behind_a_pasted_folder_is_none_of_it(page, key, run_folder):
-    app = opened(page, ask=True, **{key: f"{run_folder} "})
+def test_a_space_behind_a_pasted_folder_is_none_of_it(run_folder):
+    app = opened("stories", ask=True, folder=f"{run_folder} ")
     next(button for button in app.button if button.label == "Open it").click().run()
     assert fine(app) and "Open it?" not in boxes(app), said(app)
     assert f"**{run_folder}**" in said(app)
 
 
-def test_a_space_behind_the_name_of_the_second_model_is_none_of_it():
-    app = opened("attention", ask=True, model=TINY, versus=f"{TINY}/step-00300 ")
+@pytest.mark.parametrize(
+    ("page", "link"), [("attention", {"versus": f"{TINY}/step-00300 "}), ("training", {"run": "runs/mine "})]
+)
+def test_a_space_behind_the_name_of_a_second_model_or_a_run_is_none_of_it(page, link, run_folder, monkeypatch):
+    monkeypatch.chdir(run_folder.parents[1])
+    app = opened(page, ask=True, model=TINY, **link)
     assert fine(app) and "Open it?" not in boxes(app), said(app)
 
 

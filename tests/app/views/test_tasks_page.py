@@ -133,7 +133,7 @@ def test_a_damaged_head_is_named_in_a_box(folders, tmp_path):
     tensors["classifier.weight"] = tensors["classifier.weight"][:, 1:].contiguous()
     save_file(tensors, broken / "model.safetensors")
     app = opened("tasks", folder=str(broken), text="the dog")
-    assert not app.exception and len(app.error) == 1
+    assert not app.exception and app.title and app.tabs
     assert "classifier.weight" in boxes(app) and "view failed" not in boxes(app)
 
 
