@@ -2,6 +2,7 @@
 
 import re
 from html import unescape
+from pathlib import Path
 
 import pages
 import pytest
@@ -11,13 +12,16 @@ from pages import cells, fine, run, said, tables
 from streamlit.testing.v1 import AppTest
 
 from app.shared.page import progress
+from app.shared.page.confidence import ANSWER
 from app.shared.page.markdown import END, ISOLATE
 from bertlab import BertConfig, BertForQuestionAnswering, Tokenizer
+from bertlab.corpora.labelled.squad import read_squad
 from bertlab.draw.html.marked import shaded_passage
 from bertlab.evaluation.calibration import when_as_sure
 from bertlab.explain.spans import answer
 from bertlab.io.locate import locate
 
+ENGLISH = Path(__file__).parents[3] / "data" / "english" / "questions-train.json"
 TABS = ["The answer", "Starts and ends", "Why this answer?"]
 QUESTION, PASSAGE = "who likes walks?", 'my dog "is" \\ hairy. he likes <b>walks</b>.'
 
@@ -158,14 +162,11 @@ def test_the_model_that_answers_anyway_is_not_shown_twice():
 
 
 def test_a_probable_answer_that_was_often_wrong_is_a_guess():
-    passage = (
-        "The Amazon rainforest covers most of the Amazon basin of South America. The basin covers 7,000,000 km2, of "
-        "which 5,500,000 km2 are covered by the rainforest. Most of the forest, 60%, is in Brazil, then Peru with 13%."
-    )
-    app = opened(question="Which country has most of the forest?", text=passage)
-    found = answer(*read("english-questions"), "Which country has most of the forest?", passage)
-    alike = when_as_sure(locate("english-questions"), found.best.probability, passage)
-    assert fine(app) and found.best.probability > 0.5
+    asked = next(example for example in read_squad(ENGLISH) if example.id == "q05b")
+    app = opened(question=asked.question, text=asked.context)
+    found = answer(*read("english-questions"), asked.question, asked.context)
+    alike = when_as_sure(locate("english-questions"), found.best.probability, asked.context)
+    assert fine(app) and found.best.probability > ANSWER and alike.wrong > 1 - ANSWER
     label, _, right = app.metric
     assert right.label == "Right when so sure" and right.value.endswith(f" of {alike.count}")
-    assert (label.label == "Best guess") == (alike.wrong > 0.5)
+    assert label.label == "Best guess"
