@@ -205,7 +205,7 @@ class BertConfig:
                 raise InputError(f"{name} is {brief(value)}; bertlab's BERT has {FIXED[name]!r} only")
             if name not in own | FIXED.keys() | UNUSED_FIELDS | GENERATION:
                 raise InputError(f"field {brief(name)} is unknown and might change the computation")
-        fields = _without_quirks({name: value for name, value in values.items() if name in own})
+        fields = _without_quirks({name: value for name, value in values.items() if name in own | {"label2id"}})
         if values.get("model_type") == VARIANT and "hidden_act" in fields:
             fields["hidden_act"] = str(fields["hidden_act"]).removeprefix(f"{VARIANT}:")
         config = cls(**fields)
@@ -282,7 +282,7 @@ def _without_quirks(fields: dict[str, Any]) -> dict[str, Any]:
         names = {number: name for name, number in numbers.items()}
         fields = fields | {"id2label": names}
     stale = isinstance(names, dict) and count not in (None, len(names))
-    left_out = {"id2label": stale, "pad_token_id": fields.get("pad_token_id", 0) is None}
+    left_out = {"id2label": stale, "label2id": True, "pad_token_id": fields.get("pad_token_id", 0) is None}
     return {name: value for name, value in fields.items() if not left_out.get(name)}
 
 
