@@ -145,7 +145,9 @@ def test_labels_and_their_names():
     assert (named.num_labels, named.id2label) == (3, {0: "bad", 1: "good", 2: "so-so"})
     other = BertConfig.from_dict({"label2id": {"good": 1, "bad": 0}})  # the names stand in this field alone
     assert (other.num_labels, other.id2label) == (2, {0: "bad", 1: "good"})
-    for without in ({"label2id": {"good": "1", "bad": "0"}}, {"label2id": {"good": 0}, "num_labels": 2}):
+    for numbers in ({"good": "1", "bad": "0"}, {"good": 1, "bad": 2}, {"good": 0, "fine": 0}, ["good", "bad"]):
+        assert BertConfig.from_dict({"label2id": numbers}).id2label == {0: "LABEL_0", 1: "LABEL_1"}
+    for without in ({"label2id": {"good": 0}, "num_labels": 2}, {"label2id": {}}):
         assert BertConfig.from_dict(without).id2label == {0: "LABEL_0", 1: "LABEL_1"}
     assert named.label2id == {"bad": 0, "good": 1, "so-so": 2}
     assert BertConfig.from_dict(json.loads(json.dumps(named.to_dict()))) == named
