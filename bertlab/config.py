@@ -277,10 +277,11 @@ def _check_kind(values: dict[str, Any]) -> None:
 def _without_quirks(fields: dict[str, Any]) -> dict[str, Any]:
     """Drop a pad_token_id of null, and the id2label that old releases left as it was when they changed num_labels.
     Where label2id stands alone, its names are those of id2label."""
-    names, numbers, count = fields.get("id2label"), fields.get("label2id"), fields.get("num_labels")
-    given = [*numbers.values()] if isinstance(numbers, dict) and names is None else []
+    names, count = fields.get("id2label"), fields.get("num_labels")
+    numbers: Any = fields.get("label2id")
+    given = [*numbers.values()] if names is None and isinstance(numbers, dict) else []
     if given and all(type(number) is int for number in given) and sorted(given) == [*range(len(given))]:
-        names = dict(zip(given, numbers, strict=True))
+        names = {number: name for name, number in numbers.items()}
         fields = fields | {"id2label": names}
     stale = isinstance(names, dict) and count not in (None, len(names))
     left_out = {"id2label": stale, "label2id": True, "pad_token_id": fields.get("pad_token_id", 0) is None}
