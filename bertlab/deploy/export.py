@@ -20,12 +20,12 @@ from bertlab.errors import InputError, require
 from bertlab.inputs.features import Batch
 from bertlab.io.atomic import atomic_folder, atomic_write, check_out, keep_apart
 from bertlab.io.files import expanded, present
+from bertlab.io.hub import READING
 from bertlab.io.locate import locate
 from bertlab.model import BertForMultipleChoice, BertForTokenClassification
 from bertlab.model.base import PretrainedModel
 from bertlab.model.crf import CRF
 from bertlab.model.summary import model_class
-from bertlab.tasks.registry import RECIPE
 from bertlab.tokenizer import Row, Tokenizer
 from bertlab.training.run_folder import ROWS
 
@@ -34,8 +34,6 @@ MOST_ROWS = 4  # of a batch
 TOLERANCE = 1e-3  # of the largest output, at least of 1; exports in float32 come to about 1e-6
 VECTORS = ("last_hidden_state", "pooler_output", "embeddings")
 ENDS = ("start_logits", "end_logits")
-# What says how texts are read: the lengths of a run, and the pooling of sentence-transformers.
-READING = (RECIPE, "modules.json", "sentence_*_config.json", "config_sentence_transformers.json", "?_*/config.json")
 OF_TOKENS = ("last_hidden_state", "prediction_logits", *ENDS)
 
 

@@ -108,9 +108,10 @@ def base_name(folder: Path) -> str:
 def keep_bases(folder: Path, copy: Path) -> None:
     """Let the adapters in `copy`, a copy of `folder`, name the same bases, also where the names are relative paths."""
     for path in folder.rglob(ADAPTER):
-        name, home = read_json(path)["base_model_name_or_path"], copy / path.parent.relative_to(folder)
+        fields, home = read_json(path), copy / path.parent.relative_to(folder)
+        name = fields["base_model_name_or_path"]
         if not Path(name).is_absolute() and (base := path.parent / name).is_dir():
-            fields = read_json(path) | {"base_model_name_or_path": os.path.relpath(base.resolve(), home.resolve())}
+            fields["base_model_name_or_path"] = os.path.relpath(base.resolve(), home.resolve())
             atomic_write(home / ADAPTER, json.dumps(fields, indent=2, sort_keys=True) + "\n")
 
 

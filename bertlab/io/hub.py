@@ -16,15 +16,19 @@ ID = re.compile(r"(\w[\w.-]*/\w[\w.-]*)(?:@(\w[\w./-]*))?")
 FIRST_MODELS = re.compile(r"bert-(?:base|large)-[\w-]+(?:@\w[\w./-]*)?")
 THEIR_HOME = "google-bert"
 
-SMALL_FILES = [
-    "config.json",
-    "recipe.json",  # of bertlab: the lengths that it was trained with
-    "adapter_config.json",
-    "adapter_model.safetensors",  # small beside any model
+# What says how texts are read: the lengths of a run of bertlab, and the pooling of sentence-transformers.
+READING = [
+    "recipe.json",
     "modules.json",
     "sentence_*_config.json",
     "config_sentence_transformers.json",
     "?_*/config.json",
+]
+SMALL_FILES = [
+    *READING,
+    "config.json",
+    "adapter_config.json",
+    "adapter_model.safetensors",  # small beside any model
     "vocab.txt",
     "tokenizer.json",
     "tokenizer_config.json",
