@@ -8,6 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from app.shared.page.markdown import plain
 from bertlab.corpora.labelled.columns import LABELS, TEXTS, Columns
 from bertlab.corpora.labelled.records import Record, read_records
 from bertlab.corpora.reading import Skipped
@@ -17,6 +18,26 @@ from bertlab.io.files import InMemory
 NOTHING = "none"
 KEPT_FILES = 50
 FLAGS = re.compile(r"(; see | then give |; | \(see )?--[a-z][^;)]*\)?")  # what only the command line has
+
+
+def kept_file(label: str, types: Sequence[str], key: str, most: int, help: str) -> tuple[str, bytes] | None:
+    """Show the field for a file, at most so many megabytes. Returns name and content of the file, which stays the
+    visitor's while other pages are open; None while there is none."""
+
+    def keep() -> None:  # the field itself forgets the file with its page
+        upload = st.session_state[key]
+        st.session_state[kept] = (upload.name, upload.getvalue()) if upload else None
+
+    kept = f"{key} kept"
+    upload = st.file_uploader(label, types, key=key, on_change=keep, max_upload_size=most, help=help)
+    file = st.session_state.get(kept)
+    if file is None:
+        st.info("Choose a file above, for example a CSV with columns text and label.", icon=":material/upload_file:")
+        return None
+    st.session_state.not_in_link.append("file")
+    if upload is None:
+        st.caption(f"You see **{plain(file[0])}**, which you chose before.")
+    return file
 
 
 def uploaded_file(name: str, content: bytes) -> InMemory:

@@ -36,9 +36,9 @@ def choose(texts: TextSet) -> int | None:
     """Show the list of all texts, for visitors who cannot click a point. Returns the number of the chosen one."""
     both = enumerate(zip(texts.all_labels, texts.all_texts, strict=True), 1)
     names = {number: f"{number} · {label} · {text[:120]}" for number, (label, text) in both}
-    options = dict(index=None, key=pick_key(texts), format_func=names.__getitem__, placeholder="Type to search")
+    options = dict(key=pick_key(texts), format_func=names.__getitem__, placeholder="Type to search")
     label = "Click a point above, or choose a text here, to see its nearest texts"
-    number = st.selectbox(label, list(names), **options)
+    number = st.selectbox(label, list(names), index=None, persist_state="session", **options)
     state.share("meaning_text", str(number or ""))
     return number
 

@@ -10,8 +10,6 @@ from app.views.meaning import clouds, measures, nearest_texts, projection, texts
 def show() -> None:
     left, right = st.columns(2, gap="large", vertical_alignment="bottom")
     chosen = texts.choose(left)
-    if st.session_state.get("meaning_file"):
-        st.session_state.not_in_link.append("file")
     if chosen is None:
         return
     loaded = models.model_for("encoder")

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
+from hashlib import sha256
 from itertools import islice
 
 import streamlit as st
@@ -89,7 +90,7 @@ class TextSet:
 def choose(place: DeltaGenerator) -> TextSet | None:
     """Show the sets of texts in their `place`, and the fields for texts. Returns None while the file is missing."""
     names = [*chosen().meaning, OWN, FILE]
-    source = state.one_of("Which texts", names, "meaning_set", place)
+    source = state.one_of("Which texts", names, "meaning_set", place, persist_state="session")
     found = {FILE: uploaded_texts, OWN: own_texts}.get(source, partial(bundled_texts, source))()
     if found is None:
         return None
@@ -144,23 +145,23 @@ def bounded(texts: Sequence[str], kind: str) -> Sequence[str]:
 
 
 def uploaded_texts() -> tuple[Sequence[str], Sequence[str], Cell] | None:
-    upload = st.file_uploader(
+    file = columns.kept_file(
         "A table of texts, with a column of labels if there are labels",
         FILE_TYPES,
-        key="meaning_file",
-        max_upload_size=MOST_MEGABYTES,
-        help="CSV or TSV whose first line names the columns, or JSON lines; or a text file without labels, one text "
+        "meaning_file",
+        MOST_MEGABYTES,
+        "CSV or TSV whose first line names the columns, or JSON lines; or a text file without labels, one text "
         "a line. It stays on this server while your page is open, nobody else can see it, and no link contains it.",
     )
-    if upload is None:
-        st.info("Choose a file above, for example a CSV with columns text and label.", icon=":material/upload_file:")
+    if file is None:
         return None
-    file = upload.file_id, upload.name, upload.getvalue()
-    found = columns.choose(columns.names_in(*file), "meaning")
-    texts, labels, left_out = file_texts(*file, found)
+    name, content = file
+    key = sha256(content).hexdigest()
+    found = columns.choose(columns.names_in(key, name, content), "meaning")
+    texts, labels, left_out = file_texts(key, name, content, found)
     if left_out:
         st.warning(plain(left_out), icon=":material/content_cut:")
-    return bounded(texts, "rows"), labels[:MOST_TEXTS], file_cell(upload.name, found)
+    return bounded(texts, "rows"), labels[:MOST_TEXTS], file_cell(name, found)
 
 
 def file_cell(name: str, found: Columns) -> Cell:
@@ -173,7 +174,7 @@ def file_cell(name: str, found: Columns) -> Cell:
 
 
 @st.cache_data(max_entries=KEPT_FILES, show_spinner="Reading the file")
-def file_texts(file_id: str, name: str, _content: bytes, found: Columns) -> tuple[list[str], list[str], str]:
+def file_texts(key: str, name: str, _content: bytes, found: Columns) -> tuple[list[str], list[str], str]:
     """Return texts and labels of the first rows, up to one more than are shown, and which rows were left out."""
     skipped = Skipped()
     options = ReadOptions(found, labelled=found.label is not None, skipped=skipped)

@@ -128,6 +128,17 @@ def test_files(folders, name, tmp_path, monkeypatch):
     assert run(cells(app)[0])[0].to_dict()["hconcat"]
 
 
+def test_a_file_and_the_chosen_text_stay_while_another_page_is_open(folders):
+    app = with_file(folders, "mine.csv", CSV.encode())
+    pick = next(box.key for box in app.selectbox if box.label.startswith("Click a point"))
+    app.selectbox(key=pick).select_index(1).run()
+    app.switch_page("views/attention/page.py").run()
+    app.switch_page("views/meaning/page.py").run()
+    assert fine(app), said(app)
+    assert set(tables(app)[0]["label"]) == {"a", "b"}
+    assert app.session_state[pick] == 2 and app.query_params["meaning_text"] == ["2"]
+
+
 def test_columns_of_other_names_are_chosen(folders):
     app = with_file(folders, "b.csv", CSV.replace("text,label", "a,b").encode())
     assert fine(app), said(app)

@@ -86,18 +86,11 @@ def storyworld_examples(name: str) -> list:
 
 
 def own_file() -> Data | None:
-    """Show the fields for a file, which stays the visitor's while other pages are open."""
-    most = uploads.TEXT_MEGABYTES
-    st.file_uploader(
-        "A file of examples", FILE_TYPES, key="dataset_file", on_change=keep_file, max_upload_size=most, help=HELP
-    )
-    name, content = st.session_state.get("dataset_kept", ("", b""))
-    if not name:
-        st.info("Choose a file above, for example a CSV with columns text and label.", icon=":material/upload_file:")
+    """Show the fields for a file."""
+    file = columns.kept_file("A file of examples", FILE_TYPES, "dataset_file", uploads.TEXT_MEGABYTES, HELP)
+    if file is None:
         return None
-    st.session_state.not_in_link.append("file")
-    if st.session_state.dataset_file is None:
-        st.caption(f"You see **{plain(name)}**, which you chose before.")
+    name, content = file
     data, chosen = opened(kind_of(name, content)), Columns()
     if data.kind.columns:
         names = columns.names_in(sha256(content).hexdigest(), name, content)
@@ -106,12 +99,6 @@ def own_file() -> Data | None:
         return read(name, content, data, chosen)
     except InputError as error:
         raise InputError(f"the file {without_flags(str(error))}") from error
-
-
-def keep_file() -> None:
-    """Keep what was uploaded while other pages are open: the field itself forgets it."""
-    upload = st.session_state.dataset_file
-    st.session_state.dataset_kept = (upload.name, upload.getvalue()) if upload else ("", b"")
 
 
 def read(name: str, content: bytes, data: Data, asked: Columns) -> Data:
