@@ -64,8 +64,9 @@ def linked_text(field: Callable[..., str], label: str, key: str, default: str = 
     options = {"on_change": lambda: read_typed(key)} | options
     text = field(label, key=key, persist_state="session", **options)
     fits = len(quote_plus(text)) <= LINK_CHARACTERS
-    share(key, text if fits and text != default else "")
-    if default and not text:
+    if text or not default:
+        share(key, text if fits and text != default else "")
+    elif st.query_params.get_all(key) != [""]:  # emptied, which an address without the field would not say
         st.query_params[key] = ""
     if not fits:
         st.session_state.not_in_link.append(FIELDS.get(key, key))

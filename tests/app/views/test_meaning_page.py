@@ -136,7 +136,7 @@ def test_a_file_and_the_chosen_text_stay_while_another_page_is_open(folders):
     app.switch_page("views/meaning/page.py").run()
     assert fine(app), said(app)
     assert set(tables(app)[0]["label"]) == {"a", "b"}
-    assert app.session_state[pick] == 2 and app.query_params["meaning_text"] == ["2"]
+    assert app.session_state[pick] == 2 and app.query_params["meaning_text"] == "2"
 
 
 def test_columns_of_other_names_are_chosen(folders):

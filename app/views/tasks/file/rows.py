@@ -34,7 +34,9 @@ def right_or_wrong(table: pd.DataFrame) -> pd.Series:
     every = pd.Series(True, index=table.index)
     if "score" not in table or table["score"].isna().all():
         return every
-    errors = state.one_of("Show", [EVERY, WRONG, RIGHT], "dataset_errors", label_visibility="collapsed")
+    errors = state.one_of(
+        "Show", [EVERY, WRONG, RIGHT], "dataset_errors", label_visibility="collapsed", persist_state="session"
+    )
     return {EVERY: every, WRONG: table["score"] < 1, RIGHT: table["score"] == 1}[errors]
 
 
