@@ -80,7 +80,7 @@ def test_passages_are_short_and_each_leaves_something_open():
     assert len(examples) == sum(len(each["qas"]) for each in found)
     assert all(whole_words(e.context, e.answer, e.answer_start) for e in examples if not e.is_impossible)
     assert LEFT_OPEN[0] < sum(e.is_impossible for e in examples) / len(examples) < LEFT_OPEN[1]
-    assert shared(examples) == 0
+    assert 0.3 < shared(examples) < 0.4  # many are put as plainly as a visitor puts them
 
 
 def shared(examples: list[QAExample]) -> float:
@@ -104,7 +104,7 @@ def test_each_passage_of_wikipedia_is_found_and_holds_the_answers(monkeypatch):
     found = list(on_articles(read_articles(DATA)))
     assert len(found) == sum(len(entry["questions"]) for entry in ASKED)
     assert all(whole_words(e.context, e.answer, e.answer_start) for e in found if not e.is_impossible)
-    assert shared(found) == 0.25
+    assert 0.25 < shared(found) < 0.3
 
 
 def test_names_are_of_three_kinds_and_some_sentences_have_none():
