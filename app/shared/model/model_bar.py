@@ -79,6 +79,8 @@ def choose() -> str:
         endings = ["zip", "json", "txt", "safetensors", "bin"]
         options = dict(accept_multiple_files=True, max_upload_size=uploads.MOST_MEGABYTES)
         st.file_uploader("Model files", endings, key="upload", help=UPLOAD_HELP, **options)
+    if state.went_back():
+        uploads.follow(st.query_params.get("upload"))
     try:
         upload = uploads.uploaded()
     except InputError as error:

@@ -134,6 +134,14 @@ def set_aside() -> None:
     st.session_state.upload_aside = st.session_state.get("upload_key", ())
 
 
+def follow(name: str | None) -> None:
+    """Show the upload of that name again, or set it aside without one: Back or Forward has led there."""
+    if name and name == next(iter(st.session_state.get("upload_names", {}).values()), None):
+        st.session_state.pop("upload_aside", None)
+    else:
+        set_aside()
+
+
 def _take(uploads: Sequence[BinaryIO]) -> str | None:
     """Unpack them for this session, replacing those before. Returns what is wrong with them; None if nothing."""
     home = tempfile.TemporaryDirectory(prefix="bertlab-")

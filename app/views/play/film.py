@@ -33,7 +33,7 @@ def show_film(loaded: models.Loaded, version: Version, key: str, encoded: Encode
     asked = version.text, None, (), version.gap, loaded.limit
     word = models.compute(follow_word, loaded, *asked)
     control = None if loaded.random else models.compute(follow_word, models.control_of(loaded), *asked)
-    pages = [] if key else links_of(word, version.text)
+    pages = [] if key else links_of(loaded, word, version.text)
     data = pack(word, loaded.name, control, version.truth, pages, choose=encoded is not None)
     place = f"film{key} {hash(version)}"  # what was pressed in the film of another text or gap means nothing here
     word_component(data, place, partial(hide, encoded, place) if encoded else None)
@@ -52,12 +52,14 @@ def hide(encoded: Encoded, key: str) -> None:
         st.session_state[mask.gap_key(encoded, masked)] = masked.index(position)
 
 
-def links_of(word: FollowedWord, text: str) -> list[Link]:
+def links_of(loaded: models.Loaded, word: FollowedWord, text: str) -> list[Link]:
     """Return for each layer address and name of its head that gives one token most, with the same text, masked word and
     model; none if the address cannot contain text or model."""
     if st.session_state.not_in_link or models.upload_name(models.chosen()):
         return []
     kept = {key: value for key, value in st.query_params.to_dict().items() if key in KEPT}
+    if models.own("fill") is None:  # the film is of a model that stands in for the chosen one
+        kept = {key: value for key, value in kept.items() if key not in ("folder", "step")} | {"model": loaded.name}
     found = [NOWHERE, NOWHERE]  # pieces and embeddings
     for layer, weights in enumerate(word.attention, 1):  # (A, S) each
         head = 1 + int(weights.max(-1).values.argmax())

@@ -197,6 +197,11 @@ def test_the_film_follows_the_shown_version(folders, pictures):
     assert [len(picture["sets"]) for picture in pictures] == [2, 2]
 
 
+def test_the_film_leads_to_heads_of_the_model_that_it_shows(pictures):
+    opened(model="english-names", text=TEXT, play_view=FILM)
+    assert "model=english&" in json.dumps(pictures[0]) and "model=english-names" not in json.dumps(pictures[0])
+
+
 def test_a_press_in_the_film_is_told_from_one_in_the_film_of_another_text_or_gap(folders, monkeypatch):
     pressed = []
     monkeypatch.setattr(film, "word_component", lambda data, key, on_view: pressed.append((key, on_view.args[-1])))
