@@ -16,7 +16,7 @@ from bertlab.cli.main import main
 from bertlab.cli.shared import tuning
 from bertlab.cli.shared.examples import ONE_TEXT, split_off
 from bertlab.cli.shared.tuning import untrained
-from bertlab.corpora.examples import ChoiceExample, QAExample, TextExample
+from bertlab.corpora.examples import ChoiceExample, QAExample, TextExample, TokenExample
 from bertlab.corpora.labelled.parts import shared_text
 from bertlab.corpora.labelled.squad import squad_text
 from bertlab.corpora.storyworld import questions
@@ -112,6 +112,8 @@ def test_examples_to_choose_by_show_no_text_that_is_learned_from(count, size):
     for examples in (
         [QAExample(str(n), f"question {n}", text, "", -1) for n, text in enumerate(texts)],
         [ChoiceExample(str(n), text, (str(n), "no"), 0) for n, text in enumerate(texts)],
+        [TextExample(str(n), text, str(n), "yes") for n, text in enumerate(texts)],
+        [TokenExample(str(n), tuple(text.split()), ("O", "O")) for n, text in enumerate(texts)],
     ):
         train, dev = split_off(examples, 1, notes := [])
         assert sorted(train + dev, key=examples.index) == examples and not notes

@@ -1,11 +1,12 @@
-"""Each example is held out once; classes keep their shares, and questions on a passage stay together."""
+"""Each example is held out once; classes keep their shares, and examples on the same text stay together."""
 
 from collections import Counter
 
 import pytest
 
 from bertlab import InputError
-from bertlab.corpora.examples import QAExample, TextExample, TokenExample
+from bertlab.corpora.examples import ChoiceExample, QAExample, TextExample, TokenExample
+from bertlab.corpora.labelled.parts import shared_text
 from bertlab.evaluation.folds import split_folds
 
 
@@ -23,11 +24,27 @@ def test_classes_keep_their_shares():
     assert parts == list(split_folds(examples, 5, seed=0)) != list(split_folds(examples, 5, seed=1))
 
 
-def test_questions_on_a_passage_stay_together():
-    examples = [QAExample(f"{n}", "who?", f"passage {n // 4}", "", -1) for n in range(24)]
+@pytest.mark.parametrize(
+    "example",
+    [
+        lambda n: QAExample(f"{n}", "who?", f"passage {n // 4}", "", -1),
+        lambda n: ChoiceExample(f"{n}", f"text {n // 4}", (f"{n}", "no"), 0),
+        lambda n: TextExample(f"{n}", f"text {n // 4}", f"{n}", "yes" if n % 2 else "no"),
+        lambda n: TextExample(f"{n}", f"text {n // 4}", f"{n}", n / 24),
+        lambda n: TokenExample(f"{n}", ("word", f"{n // 4}"), ("O", "O")),
+    ],
+    ids=["questions", "choices", "pairs", "pairs with a number", "words"],
+)
+def test_examples_on_the_same_text_stay_together(example):
+    examples = [example(n) for n in range(24)]
     parts = list(split_folds(examples, 3, seed=0))
     held_once(examples, parts)
-    assert all(not {e.context for e in known} & {e.context for e in held} for known, held in parts)
+    assert all(not {*map(shared_text, known)} & {*map(shared_text, held)} for known, held in parts)
+
+
+def test_where_too_few_texts_differ_they_do_not_decide():
+    examples = [TextExample(f"{n}", f"text {n % 2}", f"{n}", "yes" if n % 3 else "no") for n in range(24)]
+    held_once(examples, list(split_folds(examples, 3, seed=0)))
 
 
 @pytest.mark.parametrize("label", [1.5, ("a", "b")])

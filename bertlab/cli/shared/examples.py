@@ -15,7 +15,7 @@ from bertlab.cli.shared.doubts import contradicted, quoted, repeated
 from bertlab.cli.shared.material import STORYWORLD
 from bertlab.cli.shared.messages import say
 from bertlab.config import BertConfig
-from bertlab.corpora.examples import ChoiceExample, QAExample, TextExample
+from bertlab.corpora.examples import TextExample
 from bertlab.corpora.labelled.columns import TEXTS, found_columns
 from bertlab.corpora.labelled.hub_datasets import read_hub
 from bertlab.corpora.labelled.parts import shared_text
@@ -38,7 +38,6 @@ UNKNOWN, CUT = 0.2, 0.1  # share of tokens, of examples; above it the user is wa
 SEPARATOR = re.compile(r"\s*[,;|]\s*")
 RARE, NAMED = 2, 5  # a label is rare that occurs so often at most; rare ones that are named
 CHOSEN = "The checkpoint was chosen by the examples that it is measured on, which flatters it a little."
-GROUPED = QAExample, ChoiceExample  # whose text several examples may share
 ONE_TEXT = "All examples are on the same text, so the checkpoint was chosen on the text that it learned from."
 ID = re.compile(r"(.*[_ ])?(q|pair)?(id|idx|index)\d*|", re.IGNORECASE)  # of a row; pandas names it ""
 WORLD_DEV, WORLD_TEST = 500, 2000  # examples
@@ -269,16 +268,15 @@ def unread_text(examples: Sequence, recipe: FinetuneRecipe) -> Iterator[str]:
 def split_off(examples: list, seed: int, notes: list[str]) -> tuple[list, list]:
     """Return (to learn from, to choose by): about a tenth, at most 2,000, drawn by the seed.
 
-    Questions on a passage stay together, and so do choices after the same text, even where the smallest such group is
-    more than that. Those on one passage alone are drawn one by one, which `notes` then say.
+    Examples on the same text (a passage, the first of two texts) stay together, even where the smallest such group is
+    more than that. Those on one text alone are drawn one by one, which `notes` then say.
     """
     room = min(MOST_DEV, int(len(examples) * DEV_SHARE))
     if room < 1:
         raise InputError(f"{len(examples)} examples are too few to keep some for measuring: give a file with --dev")
-    groups: list = [shared_text(e) for e in examples if isinstance(e, GROUPED)]
+    groups: list = [shared_text(example) for example in examples]
     if len(set(groups)) == 1:
         notes.append(ONE_TEXT)
-    if len(set(groups)) < 2:
         groups = list(range(len(examples)))
     counts = Counter(groups)
     order, kept = list(counts), set[object]()
