@@ -57,10 +57,13 @@ def in_container() -> bool:
 
 
 def container_command(folder: Path, out: Path) -> str:
-    """Return the command that grades a class in a container without a network, which reads its folder alone."""
-    mounts = f"-v {shlex.quote(f'{folder.resolve()}:/class:ro')} -v {shlex.quote(f'{out.resolve().parent}:/out')}"
-    limits = "--network none --memory 8g --pids-limit 512"
-    return f"docker run --rm {limits} {mounts} bertlab bertlab course grade /class --out /out/{shlex.quote(out.name)}"
+    """Return the command that grades a class in a container without a network, which reads its folder alone and writes
+    into a new one: what runs in it could change whatever else lies beside the table."""
+    own = out.resolve().with_suffix("")
+    mounts = f"-v {shlex.quote(f'{folder.resolve()}:/class:ro')} -v {shlex.quote(f'{own}:/out')}"
+    run = f"docker run --rm --network none --memory 8g --pids-limit 512 {mounts} bertlab"
+    grade = f"bertlab course grade /class --out /out/{shlex.quote(out.name)}"
+    return f"mkdir -p {shlex.quote(str(own))} && {run} {grade}"
 
 
 def hand_ins(folder: Path, chapters: Path) -> list[tuple[str, Path | None]]:

@@ -59,7 +59,7 @@ OFTEN = {
     "imdb": 1,
     "mr": 6,
     "opinions": 12,
-    "more": 6,
+    "more": 2,
 }  # a review of IMDB makes several rows, and there are many of them
 WEB_OFTEN = 3  # its rules of what is a name are not quite ours, and it is what is measured
 CHOSEN_BY = 500

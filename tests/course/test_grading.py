@@ -163,7 +163,8 @@ def test_outside_a_container_nothing_is_run_unless_one_says_so(tmp_path, monkeyp
     with pytest.raises(SystemExit, match="2"):
         main(arguments)
     (line,) = capsys.readouterr().err.strip().splitlines()
-    assert "docker run --rm --network none" in line and f"-v '{tmp_path}/the class:/class:ro'" in line
+    assert "docker run --rm --network none" in line
+    assert f"-v '{tmp_path}/the class:/class:ro' -v {tmp_path}/marks:/out bertlab" in line  # not the folder above
     assert not (tmp_path / "marks.csv").exists()
     main([*arguments, "--unprotected"])
     assert "no notebook in the folder" in (tmp_path / "marks.csv").read_text()
