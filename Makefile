@@ -72,7 +72,7 @@ test-fast: setup ## the quick part of the tests, while you work
 	$(BIN)/ruff check .
 	$(PYTEST) $(BESIDE) -m "not browser and not slow and not nightly" $(ARGS)
 
-bench: setup ## time bertlab beside other libraries, into docs/benchmarks.md; a quarter of an hour
+bench: setup ## time bertlab beside other libraries, into build/benchmarks.md; a quarter of an hour
 	$(BIN)/python benchmarks/all.py
 
 screenshots: setup ## take the pictures of the explorer that docs/ shows; needs Chromium or Chrome

@@ -1,4 +1,7 @@
-"""Run the benchmarks one after the other and write docs/benchmarks.md: `make bench`, in a quarter of an hour."""
+"""Run the benchmarks one after the other and write build/benchmarks.md: `make bench`, in a quarter of an hour.
+
+docs/benchmarks.md is collected from such runs, on several machines.
+"""
 
 import os
 import platform
@@ -54,7 +57,10 @@ def main() -> None:
     head = f"# Benchmarks\n\nMade by `make bench` on {machine()}; Python {platform.python_version()}, {versions}.\n"
     scripts = SCRIPTS | (IF_GPU if torch.cuda.is_available() else {})
     parts = [section(script, title) for script, title in scripts.items()]
-    atomic_write(FOLDER.parent / "docs" / "benchmarks.md", "\n".join([head, *parts]))
+    out = FOLDER.parent / "build" / "benchmarks.md"
+    out.parent.mkdir(exist_ok=True)
+    atomic_write(out, "\n".join([head, *parts]))
+    print(f"written to {out}", file=sys.stderr)
 
 
 if __name__ == "__main__":

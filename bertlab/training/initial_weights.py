@@ -78,7 +78,7 @@ def trained_model(recipe: PretrainRecipe, tokenizer: Tokenizer) -> BertForPreTra
     if Tokenizer.from_pretrained(recipe.model).vocab != tokenizer.vocab:
         raise InputError(
             f"model {recipe.model} has another vocabulary than the text: its word pieces are what it knows, "
-            f"so make the token store with --vocab {recipe.model}"
+            f"so make the token store with bertlab data tokenize --model {recipe.model}"
         )
     return longer(model, recipe.max_position_embeddings)
 

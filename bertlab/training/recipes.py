@@ -131,7 +131,11 @@ class PretrainRecipe:
             raise InputError(f'model={self.model}: was trained with objective="{direction}", which must be this run\'s')
         if config.type_vocab_size == 1 and self.second_task != "none":
             raise InputError(f"model={self.model}: reads one text in a row (type_vocab_size 1): --set second_task=none")
-        longest = max(self.max_tokens, *(tokens for _, tokens in self.phases), config.max_position_embeddings)
+        longest = max(self.max_tokens, *(tokens for _, tokens in self.phases), had := config.max_position_embeddings)
+        if self.learns == "positions" and max(longest, self.max_position_embeddings) == had:
+            raise InputError(
+                f"learns=positions: {self.model} has {had} positions; it gets new ones by max_tokens above that"
+            )
         kept = {name: getattr(config, name) for name in (*SHAPE, *VARIANTS)}
         return replace(self, max_position_embeddings=longest, **kept)
 

@@ -50,6 +50,7 @@ PRETRAIN = {
     "no head, positions alone": Case(
         "--text text.txt --model encoder --set learns=positions", "no trained masked-word head"
     ),
+    "no new positions": Case("--text text.txt --model english --set learns=positions", "english has 512 positions"),
     "wrong direction": Case("--text text.txt --model english-left-to-right", 'objective="left-to-right"'),
     "other direction": Case(
         "--text text.txt --model storyworld-tiny --set objective=left-to-right second_task=none", 'objective="masked"'
