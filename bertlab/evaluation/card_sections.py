@@ -45,6 +45,8 @@ def add_sections(folder: Path, path: Path) -> None:
         raise InputError(f"{path}: fewer than five words under {', '.join(f'## {name}' for name in left)}")
     if not card.is_file():
         raise InputError(f"{folder}: has no README.md; give the folder of a finished run")
-    own = "\n\n".join(f"## {name}\n\n{words}" for name, words in sections_of(text).items())
-    made = read_text(card, option=False).split(f"\n## {SECTIONS[0]}\n")[0].rstrip()
+    given = sections_of(text)
+    own = "\n\n".join(f"## {name}\n\n{words}" for name, words in given.items())
+    names = "|".join(map(re.escape, {*SECTIONS, *given}))
+    made = re.split(rf"\n## (?:{names})\n", read_text(card, option=False))[0].rstrip()
     atomic_write(card, f"{made}\n\n{own}\n")

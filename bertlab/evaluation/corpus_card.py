@@ -26,7 +26,7 @@ class Duplicates:
     """What a corpus holds twice, and which part of the held-out text is in the training text too."""
 
     sentences: float  # share of sentences that occur earlier
-    held_out: int  # held-out documents, every 20th
+    held_out: int  # held-out documents
     shared: list[tuple[str, str]]  # of these share a run of 13 words with the training part: title, first such run
 
 
@@ -100,8 +100,8 @@ def corpus_card(documents: Sequence[Document], licence: str, sizes: Sequence[int
         "## Licences",
         licence or f"Not stated. Write a file {LICENCES} beside the texts: a line for each source.",
         "## What is there twice",
-        f"{found.sentences:.1%} of the sentences occur earlier in the text. Every 20th document is held out; "
-        f"{len(found.shared)} of these {found.held_out} share a run of 13 words with the others.",
+        f"{found.sentences:.1%} of the sentences occur earlier in the text. {found.held_out} documents are held out; "
+        f"{len(found.shared)} of these share a run of 13 words with the others.",
         shared_table(found.shared),
         "## Vocabularies",
         "Learned from the other documents, measured on those held out.",

@@ -10,7 +10,7 @@ from bertlab.corpora.examples import QAExample
 from bertlab.corpora.labelled.parts import shared_text
 from bertlab.errors import InputError
 from bertlab.evaluation.report import markdown_table
-from bertlab.evaluation.wording import meaning
+from bertlab.evaluation.wording import meaning, without_bounds
 from bertlab.io.atomic import atomic_write
 
 Rows = Mapping[str, Mapping[str, float]]  # measures of a run and of what it is compared with, by name
@@ -83,5 +83,5 @@ def write_spread(
 
 def columns(folds: Sequence[Mapping[str, float]]) -> dict[str, list[float]]:
     """Return the figures of all folds for each measure that all have, without the bounds of intervals."""
-    names = [name for name in folds[0] if not name.endswith(("_low", "_high")) and all(name in fold for fold in folds)]
+    names = [name for name in without_bounds(folds[0]) if all(name in fold for fold in folds)]
     return {name: [fold[name] for fold in folds] for name in names}

@@ -12,7 +12,7 @@ import numpy as np
 
 from bertlab.errors import can_use
 from bertlab.evaluation import calibration
-from bertlab.evaluation.wording import bounds, meaning
+from bertlab.evaluation.wording import bounds, meaning, without_bounds
 from bertlab.io.atomic import atomic_folder
 from bertlab.tasks.base import Compared
 
@@ -84,7 +84,7 @@ def can_draw() -> bool:
 def measures_table(measures: Measures, baselines: Mapping[str, Measures], second: str = "") -> str:
     """Return one row a measure, with its interval where there is one, and a column for each baseline."""
     head = ["measure", "value", "95% interval", *baselines]
-    names = [name for name in measures if not name.endswith(("_low", "_high"))]
+    names = without_bounds(measures)
     rows = []
     for name in names:
         value, *others = (_number(found.get(name)) for found in (measures, *baselines.values()))

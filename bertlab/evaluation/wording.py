@@ -86,6 +86,11 @@ def with_interval(measures: Mapping[str, float], name: str) -> str:
     return f"{measures[name]:.3f}{f' ({found})' * bool(found)}"
 
 
+def without_bounds(measures: Mapping[str, object]) -> list[str]:
+    """Return the names of the measures, without those of the bounds of their intervals; a label may end like one."""
+    return [name for name in measures if not name.partition(":")[0].endswith(("_low", "_high"))]
+
+
 def bounds(measures: Mapping[str, float], name: str) -> str:
     """Return both ends of a measure's 95% interval in words; "" without one, and of one without a width: that all
     examples are alike, all right for example, does not make the measure certain."""

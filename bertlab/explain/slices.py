@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bertlab.corpora.letters import LETTER, UNSPACED
+from bertlab.corpora.letters import LETTER, MARKS, UNSPACED
 
-WORD = re.compile(rf"[{UNSPACED}]|(?:(?![{UNSPACED}]){LETTER})+(?:['’]{LETTER}+)*")
+# As bertlab.corpora.letters.WORD, but with what stands behind an apostrophe.
+WORD = re.compile(rf"(?=[\w{MARKS}])[{UNSPACED}]|(?![{UNSPACED}])\w(?:(?![{UNSPACED}]){LETTER})*(?:['’]{LETTER}+)*")
 
 
 @dataclass(frozen=True)

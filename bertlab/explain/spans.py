@@ -157,7 +157,10 @@ def window_batch(
     Raises InputError as `answer` does.
     """
     task = _task(model, tokenizer)
-    return task.inputs([_features(task, model, question, passage)[window]], model)
+    features = _features(task, model, question, passage)
+    if not 0 <= window < len(features):
+        raise InputError(f"window={window}: the passage has the windows 0 to {len(features) - 1}")
+    return task.inputs([features[window]], model)
 
 
 def _task(

@@ -76,7 +76,8 @@ def new_student(
 
 def shape(config: BertConfig) -> dict[str, object]:
     """Return what two models must have alike so that one can take the layers of the other."""
-    names = ("vocab_size", "hidden_size", "num_attention_heads", "intermediate_size", "max_position_embeddings")
+    names = ["vocab_size", "hidden_size", "num_attention_heads", "intermediate_size", "max_position_embeddings"]
+    names += ["type_vocab_size", "hidden_act", "layer_norm_eps"]
     return {name: getattr(config, name) for name in names} | {"variants": config.variants}
 
 

@@ -73,8 +73,9 @@ def finetune(
     of `snapshot_steps` go there in 16 bits. `settings` say where to train, what to save and what to call on the way;
     `on_log` gets every logged row. With `lora` the run folder holds an adapter; the model of the result is merged.
 
-    Every `save_every` steps, and at evaluations on the dev set (unless they are less than 50 steps apart), the whole
-    state goes to the run folder. With `resume` a run goes on from there after a kill or Ctrl-C, to the same weights.
+    Every `save_every` steps, or where evaluations on the dev set are more frequent, at these (at least 50 steps apart),
+    the whole state goes to the run folder. With `resume` a run goes on from there after a kill or Ctrl-C, to the same
+    weights.
     With `devices` above 1 PyTorch's launcher runs this process's command line once for each of them, and this process
     ends with their exit code. The first of them alone writes, evaluates and has the best checkpoint in the end.
     InputError: no examples, a label that does not fit, a run folder in use.

@@ -126,12 +126,12 @@ def new_parts(recipe: PretrainRecipe, model: BertForPreTraining) -> str:
 @torch.no_grad()
 def longer(model: BertForPreTraining, positions: int) -> BertForPreTraining:
     """Return the model with so many positions; the new ones are a guess, which a training can start from."""
-    trained = model.bert.embeddings.position.weight
-    if positions <= len(trained) or model.config.position_embedding_type == "rotary":
+    if positions <= model.config.max_position_embeddings:
         return model
-    grown = BertForPreTraining(model.config.changed(max_position_embeddings=positions))
-    name = "bert.embeddings.position.weight"
-    grown.load_state_dict(model.state_dict() | {name: torch.cat([trained, continued(trained, positions)])})
+    grown, weights = BertForPreTraining(model.config.changed(max_position_embeddings=positions)), model.state_dict()
+    if trained := {name: weight for name, weight in weights.items() if name == "bert.embeddings.position.weight"}:
+        weights |= {name: torch.cat([weight, continued(weight, positions)]) for name, weight in trained.items()}
+    grown.load_state_dict(weights)  # with rotary positions there is no table to lengthen
     grown.untrained = model.untrained
     return grown
 
@@ -195,4 +195,4 @@ def start_from_sinusoids(positions: Tensor, size: float = 0.1) -> None:
     position = torch.arange(count)[:, None]  # (P, 1)
     frequency = torch.exp(-math.log(1000.0) * torch.arange(0, width, 2) / width)  # (H / 2,)
     positions[:, 0::2] = torch.sin(position * frequency) * size * 2**0.5
-    positions[:, 1::2] = torch.cos(position * frequency) * size * 2**0.5
+    positions[:, 1::2] = torch.cos(position * frequency[: width // 2]) * size * 2**0.5

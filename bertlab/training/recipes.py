@@ -132,7 +132,7 @@ class PretrainRecipe:
         if config.type_vocab_size == 1 and self.second_task != "none":
             raise InputError(f"model={self.model}: reads one text in a row (type_vocab_size 1): --set second_task=none")
         longest = max(self.max_tokens, *(tokens for _, tokens in self.phases), had := config.max_position_embeddings)
-        if self.learns == "positions" and max(longest, self.max_position_embeddings) == had:
+        if self.learns == "positions" and longest == had:
             raise InputError(
                 f"learns=positions: {self.model} has {had} positions; it gets new ones by max_tokens above that"
             )

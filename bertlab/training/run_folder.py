@@ -180,7 +180,9 @@ class RunFolder:
                 writer = csv.DictWriter(file, row, lineterminator="\n")
                 if new:
                     writer.writeheader()
-                writer.writerow({key: f"{value:.6g}" for key, value in row.items()})
+                writer.writerow(
+                    {key: value if isinstance(value, int) else f"{value:.6g}" for key, value in row.items()}
+                )
         except OSError as error:
             raise InputError(f"cannot write {path}: {error.strerror}") from error
 
@@ -203,7 +205,7 @@ def check_parts(folder: Path, part: str, name: str, resume: bool) -> None:
     begun = (folder / part).exists()
     if resume and not begun:
         raise InputError(f"{folder} holds no unfinished {name} to resume")
-    if not resume and (begun or weights_file(folder)):
+    if not resume and (begun or weights_file(folder) or Checkpoints(folder / STATES)):
         raise InputError(f"{folder} holds a run already: go on with --resume, or choose another --out")
 
 

@@ -165,7 +165,7 @@ def test_the_card_names_what_is_held_out_and_known(tmp_path):
     copied = "It was, as all agreed, a long story of 13 words or a few more."
     documents = [Document((f"On day {n}. {copied}", "No more."), f"tales: {n}") for n in range(500)]
     card = corpus_card(documents, "", sizes=(60,))
-    assert "25 of these 25" in card and "\n| … and 5 more |  |" in card
+    assert "25 documents are held out; 25 of these share" in card and "\n| … and 5 more |  |" in card
     assert "| tales: 0 | it was, as all agreed, a long story of 13 words or a |" in card
     assert "tales: 380 |" in card and "tales: 400 |" not in card  # the first twenty
 
@@ -280,3 +280,7 @@ def test_sections_replace_earlier_ones_and_nothing_else(tmp_path):
     text = (tmp_path / "README.md").read_text()
     assert text.startswith("---\nx: y\n---\n# Run\n\n| a |\n\n## Model details\n\nThe second answer")
     assert text.count("second") == len(SECTIONS) and "first" not in text and "why?" not in text
+    (tmp_path / "card.md").write_text("## Thanks\nTo all of them.\n" + (tmp_path / "card.md").read_text())
+    for _ in range(2):
+        add_sections(tmp_path, tmp_path / "card.md")
+    assert [(tmp_path / "README.md").read_text().count(f"## {name}\n") for name in ("Thanks", *SECTIONS)] == [1] * 10

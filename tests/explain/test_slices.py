@@ -2,7 +2,7 @@
 
 import random
 
-from bertlab.explain.slices import by_length, by_word
+from bertlab.explain.slices import by_length, by_word, words_of
 
 
 def test_lengths_share_out_all_texts():
@@ -22,3 +22,7 @@ def test_only_the_word_that_matters_stands_out():
     assert first.name == "not" and first.distance < -5
     assert all(other.distance > -5 for other in others)
     assert not by_word(texts, [1.0] * 400) and not by_word(texts[:5], scores[:5])
+
+
+def test_what_is_no_letter_is_no_word():
+    assert words_of("I ❤️ it 👩‍👩‍👧, don't you? 東京") == ["i", "it", "don't", "you", "東", "京"]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bertlab.corpora.examples import QAExample
 from bertlab.errors import InputError
-from bertlab.explain.spans import answer, answer_from, count_windows, legal_spans, read_passage, span_grid
+from bertlab.explain.spans import answer, answer_from, count_windows, legal_spans, read_passage, span_grid, window_batch
 from bertlab.model.heads import QuestionAnsweringOutput
 from bertlab.tasks.span import SpanTask
 from tests.alike import assert_alike
@@ -151,6 +151,8 @@ def test_another_window_can_be_looked_at(reader, tok):
     assert spans + best.no_answer_probability == pytest.approx(1, abs=1e-4)
     with pytest.raises(InputError, match="window=99: the passage has the windows 0 to"):
         answer(reader, tok, QUESTION, passage, window=99)
+    with pytest.raises(InputError, match="window=99: the passage has the windows 0 to"):
+        window_batch(reader, tok, QUESTION, passage, 99)
 
 
 def test_the_threshold_of_the_config(reader, tok):

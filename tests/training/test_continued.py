@@ -45,6 +45,17 @@ def test_more_positions_leave_short_texts_as_they_were(recipe, tok, first):
         torch.testing.assert_close(grown(ids[:, :had]).prediction_logits, old(ids[:, :had]).prediction_logits)
 
 
+def test_a_rotary_model_reads_longer_texts_too(recipe, tok, tmp_path):
+    """It has no table of positions, only a limit."""
+    rotary = replace(recipe, position_embedding_type="rotary")
+    new_model(rotary, tok).save_pretrained(tmp_path, tok)
+    had = recipe.max_position_embeddings
+    longer = replace(rotary, model=str(tmp_path), max_tokens=2 * had, max_position_embeddings=2 * had)
+    grown = new_model(longer.with_model_shape(), tok)
+    ids = torch.arange(2 * had)[None] % tok.vocab_size
+    assert grown(ids).prediction_logits.shape == (1, 2 * had, tok.vocab_size)
+
+
 def test_new_positions_go_on_where_the_trained_ones_end():
     """Larger sines than the first guess, and a constant: the fit finds both."""
     sines = torch.empty(160, 64)
@@ -102,6 +113,8 @@ def test_what_does_not_fit_is_one_clear_line(recipe, tok, first, texts):
         replace(recipe, model="x", teacher="x")
     with pytest.raises(InputError, match="needs a trained model"):
         replace(recipe, learns="positions")
+    with pytest.raises(InputError, match="learns=positions: .* gets new ones by max_tokens above that"):
+        replace(recipe, model=str(first), learns="positions", max_position_embeddings=999).with_model_shape()
     with pytest.raises(InputError, match='was trained with objective="masked"'):
         replace(recipe, model=str(first), objective="left-to-right", second_task="none").with_model_shape()
     other = Tokenizer.train([sentence for text in texts for sentence in text], 120)

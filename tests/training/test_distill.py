@@ -85,6 +85,12 @@ def test_a_student_begins_with_every_second_layer(taught, tok):
         assert tensor.equal(teacher.state_dict()[name.replace("layers.1.", "layers.2.")]), name
 
 
+def test_what_computes_otherwise_lends_no_layers(taught, tok):
+    teacher = teacher_of(taught)
+    assert distill.shape(teacher.config) != distill.shape(teacher.config.changed(hidden_act="gelu_new"))
+    assert distill.shape(teacher.config) != distill.shape(teacher.config.changed(type_vocab_size=1))
+
+
 def test_a_student_of_another_kind_begins_anew(taught, tok):
     other = replace(taught, pre_norm=True)
     student = distill.new_student(other, tok, [], teacher_of(taught))

@@ -24,13 +24,13 @@ ROW = {"step": 10, "mlm_loss": 5.123456789, "tokens_per_second": 12345678.9}
 def test_recipe_and_rows_are_written(tmp_path, recipe):
     run = RunFolder(tmp_path / "runs" / "one", recipe)
     run.log(ROW)
-    run.log(ROW | {"step": 20})
+    run.log(ROW | {"step": 1_234_567})
     assert json.loads((run.folder / "recipe.json").read_text()) == json.loads(json.dumps(asdict(recipe)))
     text = (run.folder / "metrics.csv").read_bytes().decode()
     assert text.splitlines()[0] == "step,mlm_loss,tokens_per_second" and "\r" not in text
     with (run.folder / "metrics.csv").open() as file:
         rows = list(csv.DictReader(file))
-    assert [row["step"] for row in rows] == ["10", "20"]
+    assert [row["step"] for row in rows] == ["10", "1234567"]
     assert float(rows[0]["mlm_loss"]) == pytest.approx(5.12346)
 
 

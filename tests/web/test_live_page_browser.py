@@ -71,6 +71,9 @@ def test_you_guess_then_bert_does(tab, site):
     )
     answered(tab)
     assert guesses(tab)[0] == "she"  # the stored answer and the one computed here
+    tab.fill("#text", "My niece is afraid [MASK] spiders.")  # is to be guessed first, too
+    expect(tab.locator(".bars")).to_have_count(0)
+    assert tab.input_value("#guess-word") == tab.locator("#verdict").text_content() == ""
 
 
 def test_what_a_long_text_leaves_out_is_said(tab, site):
@@ -243,6 +246,33 @@ def test_the_small_model_answers_until_the_large_one_has_come(new_tab, live_site
         answered(tab)
 
 
+def test_a_task_says_so_if_the_large_model_does_not_come(new_tab, live_site):
+    def refuse(path):
+        if "/english/model.safetensors" in path:
+            raise ConnectionError
+
+    with served(live_site, refuse) as site:
+        tab = new_tab()
+        tab.goto(f"{site}/live/?text=the+dog+is+[MASK].")
+        tab.locator("#problem", has_text="could not be loaded").wait_for()
+        tab.locator("#status", has_text="Answered by storyworld-tiny, here").wait_for()
+        assert "until the large one has come" not in tab.locator("#status").text_content()
+        tab.get_by_role("button", name="Opinion").click()
+        tab.locator("#task-status", has_text="could not be loaded").wait_for()
+
+
+def test_a_model_that_is_closed_refuses_what_it_was_asked(page):
+    code = page.evaluate(
+        """async () => {
+          const { Client } = await import("/live/js/client.js");
+          const client = new Client("large"), asked = client.answer([]);
+          client.close();
+          return asked.then(() => "answered", ({ code }) => code);
+        }"""
+    )
+    assert code == "closed"
+
+
 def test_it_goes_on_without_the_server(new_tab, live_site):
     tab = new_tab()
     with served(live_site) as site:
@@ -272,6 +302,12 @@ def test_hostile_texts_and_links_run_nothing(tab, site):
     unharmed(tab)
 
 
+def test_a_link_may_name_a_language_that_there_is_not(tab, site):
+    show(tab, site, "?lang=constructor")
+    assert tab.evaluate("document.documentElement.lang") == "en" and "What word is hidden?" in tab.title()
+    unharmed(tab)
+
+
 @pytest.fixture
 def own(tmp_path):
     """A folder as a visitor has it: a small BERT."""
@@ -290,8 +326,11 @@ def test_a_model_of_ones_own(page, own):
     page.set_input_files("#folder", own)
     page.locator("#status", has_text="your model").wait_for()
     assert guesses(page) == model_guesses(own, "the dog is [MASK].")
+    page.locator("#heads button").nth(3).press("x")
+    page.locator(".column").nth(1).wait_for()
     page.get_by_role("button", name="Back to the model of this page").click()
     answered(page)
+    assert page.locator(".column").count() == 1 and "off=" not in page.url  # that head was of another model
 
 
 def test_a_folder_that_is_dropped(page):
@@ -363,7 +402,7 @@ DAMAGES = [
     (config_with(num_hidden_layers=9), "This is no BERT: model.safetensors has no bert.encoder.layer."),
     (lambda folder: (folder / "config.json").write_text("{"), "config.json is no JSON."),
     (lambda folder: (folder / "model.safetensors").write_bytes(b"PK\3\4" * 9), "model.safetensors cannot be read"),
-    (lambda folder: (folder / "vocab.txt").write_text("a\nb\n"), "vocab.txt has no [PAD]"),
+    (lambda folder: (folder / "vocab.txt").write_text("a\nb\n"), "The vocabulary has no [PAD]"),
 ]
 
 

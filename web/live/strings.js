@@ -5,7 +5,6 @@ const megabytes = (bytes) => (bytes / 1e6).toFixed(0);
 const loading = (name, { got, total }) => `${name}: ${megabytes(got)}${total ? ` / ${megabytes(total)}` : ""} MB`;
 
 const en = {
-  language: "en",
   otherLanguage: "中文",
   title: "What word is hidden? You guess, then BERT does.",
   lead: "A real BERT runs on this page, in your browser. Nothing you type leaves it.",
@@ -68,12 +67,12 @@ const en = {
   tasks: { opinion: "Opinion", names: "Names", answers: "Answers" },
   tasksAbout: {
     opinion: "A review, a remark: does it praise or blame?",
-    names: "A text: which words name a person, a place or an organization?",
+    names: "A text: which words name a person, a place or an organisation?",
     answers: "A text: which of its words answer the question? None, perhaps.",
   },
   waits: (name) => `Loading ${name} and its adapter …`,
   classes: { positive: "positive", negative: "negative" },
-  kinds: { PER: "person", LOC: "place", ORG: "organization" },
+  kinds: { PER: "person", LOC: "place", ORG: "organisation" },
   noNames: "It finds no name.",
   whenAsSure: ({ count, right }) => `Of ${count} test texts about which it was as sure, it got ${right} right.`,
   noAnswer: "no answer in the text",
@@ -86,12 +85,14 @@ const en = {
   copyLink: "Copy link",
   copyPicture: "Copy picture",
   copied: "Copied",
+  copiedWithout: "Copied, without your model",
   notCopied: "Copy it from the address bar",
   saved: "Saved",
   stored: (name) => `Answered by ${name} when this page was made.`,
   answered: (name, ms) => `Answered by ${name}, here, in ${ms.toFixed(0)} ms.`,
   meanwhile: "This is the small model, which answers until the large one has come.",
   loading: (name, progress) => `Loading ${loading(name, progress)}`,
+  loaded: "How much of the model has come",
   about: "About 430 lines of JavaScript and a small WebAssembly kernel compute this BERT. With the same weights bertlab gives the same answers in Python.",
   weights: ({ name, bytes, weights: { bits, gaps, right, same, difference } }) => (bits === 8
     ? `${name} has weights of 8 bits here, ${megabytes(bytes)} MB. It names ${right[8]} of ${gaps} hidden words; with its 16 bits in Python, ${right[16]}. The first guess is the same for ${same}, and its probability differs by at most ${percent(difference)}.`
@@ -102,7 +103,7 @@ const en = {
   picture: (name, layer, head) => `bertlab · ${name} · layer ${layer}, head ${head}`,
   errors: {
     notSafetensors: () => "model.safetensors cannot be read: it is damaged or of another format.",
-    noToken: (token) => `vocab.txt has no ${token}: BERT needs [PAD], [UNK], [CLS], [SEP] and [MASK].`,
+    noToken: (token) => `The vocabulary has no ${token}: BERT needs [PAD], [UNK], [CLS], [SEP] and [MASK].`,
     noTensor: (name) => `This is no BERT: model.safetensors has no ${name}.`,
     notBert: (kind) => `This is no BERT: config.json says model_type ${kind}.`,
     otherActivation: (name) => `This page computes gelu; config.json asks for ${name}.`,
@@ -116,7 +117,6 @@ const en = {
 };
 
 const zh = {
-  language: "zh",
   otherLanguage: "English",
   title: "藏起来的是哪个词？你先猜，再看 BERT 怎么猜。",
   lead: "一个真正的 BERT 就在你的浏览器里运行。你输入的内容不会离开本页。模型只懂英文，所以例句是英文。",
@@ -197,12 +197,14 @@ const zh = {
   copyLink: "复制链接",
   copyPicture: "复制图片",
   copied: "已复制",
+  copiedWithout: "已复制，不含你的模型",
   notCopied: "请从地址栏复制",
   saved: "已保存",
   stored: (name) => `${name} 的回答，制作本页时算好。`,
   answered: (name, ms) => `${name} 在本机用 ${ms.toFixed(0)} 毫秒作答。`,
   meanwhile: "这是小模型，大模型载入之前由它作答。",
   loading: (name, progress) => `正在载入 ${loading(name, progress)}`,
+  loaded: "模型载入进度",
   about: "约 430 行 JavaScript 和一个小的 WebAssembly 内核计算这个 BERT。权重相同，bertlab 在 Python 中给出同样的回答。",
   weights: ({ name, bytes, weights: { bits, gaps, right, same, difference } }) => (bits === 8
     ? `${name} 在本页使用 8 位权重，${megabytes(bytes)} MB：${gaps} 个隐藏的词猜中 ${right[8]} 个；在 Python 中用 16 位猜中 ${right[16]} 个。有 ${same} 个的第一个猜测相同，其概率最多相差 ${percent(difference)}。`
@@ -213,7 +215,7 @@ const zh = {
   picture: (name, layer, head) => `bertlab · ${name} · 第 ${layer} 层，第 ${head} 头`,
   errors: {
     notSafetensors: () => "无法读取 model.safetensors：文件损坏或格式不同。",
-    noToken: (token) => `vocab.txt 缺少 ${token}：BERT 需要 [PAD]、[UNK]、[CLS]、[SEP] 和 [MASK]。`,
+    noToken: (token) => `词表缺少 ${token}：BERT 需要 [PAD]、[UNK]、[CLS]、[SEP] 和 [MASK]。`,
     noTensor: (name) => `这不是 BERT：model.safetensors 中没有 ${name}。`,
     notBert: (kind) => `这不是 BERT：config.json 的 model_type 是 ${kind}。`,
     otherActivation: (name) => `本页只计算 gelu；config.json 要求 ${name}。`,

@@ -34,8 +34,10 @@ def example_pills(label: str, examples: Examples, *, wrap: bool = False) -> None
 
 
 def fill(texts: dict[str, str]) -> None:
-    """Write texts into the fields named by their keys; the other version of the text before goes, and its positions."""
-    st.session_state.pop("other", None)
+    """Write texts into the fields named by their keys; a new text leaves the other version of the old one, and the
+    positions in it."""
+    if "text" in texts:
+        st.session_state.pop("other", None)
     st.session_state.update(texts)
     forget_positions()
 

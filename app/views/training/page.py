@@ -35,7 +35,7 @@ def choose_moment(place, run: TrainingRun) -> Moment:
     current = next((m for m in run.moments if m.source == models.chosen()), run.moments[-1])
     st.session_state.training_step = str(current.step)
     options = dict(key="training_step", on_change=show_everywhere, args=[run])
-    place.select_slider("Step to show", list(moments), format_func=lambda step: f"{int(step):,}", **options)
+    place.select_slider("Step of its training", list(moments), format_func=lambda step: f"{int(step):,}", **options)
     return moments[st.session_state.training_step]
 
 

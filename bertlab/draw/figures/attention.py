@@ -95,11 +95,14 @@ def why_scale(
     left, middle, right = fig.subplots(1, 3)
     left.plot(widths, spreads, color=ORANGE, marker="o", lw=2, label="measured")
     left.plot(widths, [width**0.5 for width in widths], color=INK, ls=":", label="square root of D")
-    left.set(title="spread of the raw scores")
-    for ax, values, title in ((middle, largest, "largest weight of a row"), (right, slopes, "slope of the softmax")):
+    left.set(title="spread of the raw scores", ylim=(0, None))
+    for ax, values, title in (
+        (middle, largest, "largest weight of a row"),
+        (right, slopes, "sum of p(1 − p) over a row"),
+    ):
         for (name, ys), colour, marker in zip(values.items(), (ORANGE, BLUE), "os", strict=True):
             ax.plot(widths, ys, color=colour, marker=marker, lw=2, label=name)
-        ax.set(title=title, ylim=(0, None))
+        ax.set(title=title, ylim=(0, 1.04))
     for ax in (left, middle, right):
         clean(ax, "left", "bottom").set_xscale("log", base=2)
         ax.set_xticks(widths, widths, size=8, rotation=45)
@@ -156,7 +159,7 @@ def attention_flow() -> Figure:
     ax.plot([7.4, 7.4], [1.3, 3.0], color=GREEN, lw=1.3)
     arrow(ax, (7.4, 3.0), (5.5, 3.0), GREEN)
     box(ax, 2.5, 2.85, 3.0, "weights @ value", "white")
-    ax.text(5.6, 3.18, "context (B, A, S, D)", va="center", size=8.5, color=INK)
+    ax.text(4.1, 3.33, "context (B, A, S, D)", va="center", size=8.5, color=INK)
     arrow(ax, (4.0, 3.15), (4.0, 3.5))
     box(ax, 2.5, 3.5, 3.0, "merge heads, then out", "white")
     ax.text(5.6, 3.65, "(B, S, A*D) = (B, S, H)", va="center", size=8.5, color=INK)

@@ -16,9 +16,10 @@ from bertlab.explain.words.fill import Fill
 
 WIDTH = 8.0  # inches, at 100 pixels each
 INK = "#222222"
-DIVERGING = LinearSegmentedColormap.from_list("blue-orange", [BLUE, "white", "#D55E00"])
+DIVERGING = LinearSegmentedColormap.from_list("orange-blue", ["#D55E00", "white", BLUE])  # blue: above zero
 ACTION_COLOURS = ["white", BLUE, ORANGE, GREEN]  # by masking action: not chosen, [MASK], random, kept
 ACTION_NAMES = ["not chosen", "[MASK]", "random token", "kept as it is"]
+DARK = 0.85  # share of the blue end of DIVERGING above which white reads better than INK
 Interval = tuple[float, float, float]  # value, and both ends of its interval
 
 
@@ -124,7 +125,8 @@ def fill_bars(fills: Mapping[str, Fill], mark: Sequence[str] = ()) -> Figure:
 def fills_over_time(fills: Mapping[str, Fill], answer: str) -> Figure:
     """A table: one column for each moment, its likeliest tokens from above, a bar in each cell, `answer` in orange."""
     rows, step = max(len(fill.tokens) for fill in fills.values()), (WIDTH - 0.2) / len(fills)
-    fig, ax = canvas(0.55 + 0.34 * rows)
+    fig, ax = canvas(0.8 + 0.34 * rows)
+    ax.text(0.1, 0.62 + 0.34 * rows, "a bar across its whole cell: 100%", va="center", size=8.5, color=INK)
     for column, (title, fill) in enumerate(fills.items()):
         x = 0.1 + column * step
         ax.text(x + 0.05, 0.25, title, va="center", size=10, weight="bold", color=INK)
@@ -189,7 +191,7 @@ def change_grid(changes: Mapping[str, Tensor], label: str = "change") -> Figure:
     fig = figure(0.85 + 0.42 * layers)
     axes = fig.subplots(1, len(changes), squeeze=False)[0]
     for ax, (title, change) in zip(axes, changes.items(), strict=True):
-        image = clean(ax).imshow(change.numpy(), cmap=DIVERGING.reversed(), vmin=-limit, vmax=limit, aspect="auto")
+        image = clean(ax).imshow(change.numpy(), cmap=DIVERGING, vmin=-limit, vmax=limit, aspect="auto")
         write_numbers(ax, change.numpy(), limit)
         ax.set_xticks(range(change.shape[1]), [f"head {i + 1}" for i in range(change.shape[1])], size=9)
         ax.set_yticks(range(layers), [f"layer {i + 1}" for i in range(layers)], size=9)
@@ -200,11 +202,11 @@ def change_grid(changes: Mapping[str, Tensor], label: str = "change") -> Figure:
 
 
 def write_numbers(ax: Axes, values: np.ndarray, limit: float, size: float = 9.5, bold_from: float = np.inf) -> None:
-    """Write each number, with its sign, into its cell of a picture whose colours end at `limit`; white on dark cells.
-    The largest of each row is bold if it is at least `bold_from`."""
+    """Write each number, with its sign, into its cell of a DIVERGING picture that ends at `limit`; white on dark
+    blue, for on orange dark ink reads better. The largest of each row is bold if it is at least `bold_from`."""
     for (row, column), value in np.ndenumerate(values):
         weight = "bold" if column == values[row].argmax() and value >= bold_from else "normal"
-        colour = "white" if abs(value) > 0.65 * limit else INK
+        colour = "white" if value > DARK * limit else INK
         shown = f"{round(float(value), 2) + 0.0:+.2f}".replace("-", "−")  # no -0.00
         ax.text(column, row, shown, ha="center", va="center", size=size, color=colour, weight=weight)
 
@@ -233,9 +235,15 @@ def answer_bars(answers: Mapping[str, Answer]) -> Figure:
 
 
 def bars(
-    values: Mapping[str, float], label: str, limit: float | None = None, colours: Sequence[str] = (), form: str = ".2f"
+    values: Mapping[str, float],
+    label: str,
+    limit: float | None = None,
+    colours: Sequence[str] = (),
+    form: str = ".2f",
+    chance: float | None = None,
 ) -> Figure:
-    """One horizontal bar for each name, with its value, in the format `form`, written at its end."""
+    """One horizontal bar for each name, with its value, in the format `form`, written at its end; a dashed line at
+    `chance`. A `limit` a little above 1 leaves room for the numbers: the axis ends at 1."""
     fig = figure(0.65 + 0.34 * len(values))
     ax = clean(fig.subplots(), "bottom")
     limit = limit or 1.15 * max(values.values())
@@ -244,6 +252,11 @@ def bars(
     for y, value in zip(positions, values.values(), strict=True):
         ax.text(value + 0.01 * limit, y, f"{value:{form}}", va="center", size=10, color=INK)
     ax.set(yticks=positions, yticklabels=list(values), xlim=(0, limit), xlabel=label)
+    if 1 < limit < 1.2:
+        ax.set_xticks([0, 0.2, 0.4, 0.6, 0.8, 1])
+        ax.spines["bottom"].set_bounds(0, 1)
+    if chance is not None:
+        ax.axvline(chance, color=INK, ls="--", lw=1)
     ax.tick_params(axis="y", length=0, labelsize=10.5)
     ax.invert_yaxis()
     return fig
@@ -257,12 +270,14 @@ def lines(
     names: Sequence[str] | None = None,
     styles: Sequence[tuple[str, str]] = (),
 ) -> Figure:
-    """One line for each series. `names` are tick labels for x; `styles` a colour and a dash pattern for each line."""
+    """One line for each series. `names` are tick labels for x; `styles` a colour and a dash pattern for each line. Grey
+    ones are references: below the others, without markers."""
     fig = figure(3.0)
     ax = clean(fig.subplots(), "left", "bottom")
     styles = styles or [(colour, "-") for colour in OKABE_ITO]
     for (name, values), (colour, dashes), marker in zip(series.items(), styles, "osD^v", strict=False):
-        ax.plot(x, values, color=colour, ls=dashes, marker=marker, lw=2, label=name, clip_on=False)
+        reference: dict = dict(zorder=1.5) if colour == GREY else dict(marker=marker)
+        ax.plot(x, values, color=colour, ls=dashes, lw=2, label=name, clip_on=False, **reference)
     if names:
         ax.set_xticks(x, names, size=9)
     ax.set(xlabel=xlabel, ylabel=ylabel)

@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
 from bertlab.draw.figures.base import INK, Interval, clean, figure
-from bertlab.draw.palette import BLUE, GREY, OKABE_ITO, ORANGE
+from bertlab.draw.palette import BLUE, GREY, ORANGE
 
 ACROSS = 3  # panels in a row
 VERDICTS = {"holds": BLUE, "reversed": ORANGE, "cannot tell": GREY}
@@ -118,7 +118,8 @@ def verdicts(claims: Mapping[str, Mapping[str, Claimed]], label: str) -> Figure:
         text.set_fontweight("normal" if claim else "bold")
     ax.tick_params(axis="y", length=0)
     ax.grid(axis="x", alpha=0.25, color=GREY)
-    handles = [Line2D([], [], color=colour, marker="o", lw=1.8, label=name) for name, colour in VERDICTS.items()]
+    handles = [Line2D([], [], color=colour, lw=2.5, label=name) for name, colour in VERDICTS.items()]
+    handles.append(Line2D([], [], color=INK, marker="o", ls="", label="filled: left by the correction"))
     fig.legend(handles=handles, loc="outside upper center", ncols=len(handles), frameon=False, fontsize=9)
     return fig
 
@@ -132,12 +133,13 @@ def _claim(ax: Axes, y: int, claim: Claimed) -> None:
 
 
 def by_seed(values: Mapping[str, Sequence[float]], label: str, chance: float) -> Figure:
-    """One row for each setting: a dot for each seed, a bar for the mean, a dashed line at chance."""
+    """One row for each setting: a dot for each seed, one below the other, a bar for the mean, a line at chance."""
     fig = figure(0.8 + 0.36 * len(values))
     ax = clean(fig.subplots(), "bottom")
     for row, seeds in enumerate(values.values()):
-        ax.plot(seeds, [row] * len(seeds), "o", color=BLUE, ms=7, alpha=0.75, clip_on=False)
-        ax.plot([np.mean(seeds)] * 2, [row - 0.3, row + 0.3], color=ORANGE, lw=3)
+        ax.plot([np.mean(seeds)] * 2, [row - 0.36, row + 0.36], color=ORANGE, lw=3, zorder=1.5)
+        heights = row + np.linspace(-0.2, 0.2, len(seeds))  # the same seed stands at the same height in each row
+        ax.plot(seeds, heights, "o", color=BLUE, ms=6, alpha=0.75, clip_on=False)
     ax.axvline(chance, color=GREY, ls="--", lw=1.2)
     ax.text(chance, -0.62, " chance", size=9, color=INK, va="bottom")
     ax.set(yticks=range(len(values)), yticklabels=list(values), xlabel=label)
@@ -151,8 +153,8 @@ def drawn(draws: Mapping[str, np.ndarray], label: str) -> Figure:
     fig = figure(0.6 + 0.95 * len(draws))
     low, high = min(map(np.min, draws.values())), max(map(np.max, draws.values()))
     axes = fig.subplots(len(draws), 1, sharex=True, squeeze=False)[:, 0]
-    for ax, (name, values), colour in zip(axes, draws.items(), OKABE_ITO, strict=False):
-        ax.hist(values, bins=np.linspace(min(low, 0), max(high, 0), 60).tolist(), color=colour, alpha=0.75)
+    for ax, (name, values) in zip(axes, draws.items(), strict=True):
+        ax.hist(values, bins=np.linspace(min(low, 0), max(high, 0), 60).tolist(), color=BLUE, alpha=0.75)
         bounds = np.percentile(values, [2.5, 97.5])
         ax.plot(bounds, [0, 0], color=INK, lw=5, solid_capstyle="butt", clip_on=False)
         ax.axvline(0, color=GREY, ls="--", lw=1.2)

@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, Rectangle
+from matplotlib.ticker import PercentFormatter
 from torch import Tensor
 
 from bertlab.draw.figures.base import INK, WIDTH, clean, figure
@@ -56,7 +57,8 @@ def likeness_map(cosines: Tensor, groups: Mapping[str, Sequence[str]]) -> Figure
     ax.set_xticks(range(len(words)), words, rotation=90, size=8.5, parse_math=False)
     ax.set_yticks(range(len(words)), words, size=8.5, parse_math=False)
     clean(ax).tick_params(length=0)
-    fig.colorbar(image, ax=ax, shrink=0.6, pad=0.16).set_label("cosine", size=9)
+    bar = fig.colorbar(image, ax=ax, shrink=0.6, pad=0.16, extend="min")
+    bar.set_label("cosine (below 0: as 0)", size=9)
     return fig
 
 
@@ -102,7 +104,7 @@ def reader_grid(rows: Mapping[str, Mapping[str, float]], label: str) -> Figure:
     ax.set_xticks(range(len(readers)), names, size=9.5, parse_math=False)
     ax.set_yticks(range(len(rows)), list(rows), size=9.5, parse_math=False)
     ax.tick_params(length=0)
-    fig.colorbar(image, ax=ax, aspect=12).set_label(label, size=9)
+    fig.colorbar(image, ax=ax, aspect=12, format=PercentFormatter(1)).set_label(label, size=9)
     return fig
 
 
@@ -122,8 +124,9 @@ def context_grids(grids: Mapping[str, Tensor], tokens: Sequence[str], gap: int) 
         ax.set_xlabel("in sight to the right of the gap", size=9)
         ax.set_title(title, size=10, loc="left", parse_math=False)
         clean(ax).tick_params(length=0)
-    fig.axes[0].set_ylabel("in sight to its left", size=9)
-    fig.colorbar(image, ax=fig.axes, shrink=0.8, aspect=30).set_label("probability", size=9)
+    fig.axes[0].set_ylabel("in sight to the left of the gap", size=9)
+    bar = fig.colorbar(image, ax=fig.axes, shrink=0.8, aspect=30, format=PercentFormatter(1))
+    bar.set_label("probability", size=9)
     return fig
 
 
@@ -138,7 +141,7 @@ def left_out_bars(tokens: Sequence[str], gap: int, series: Mapping[str, Sequence
     x, width = np.arange(len(tokens)), 0.8 / len(series)
     for number, ((name, values), colour) in enumerate(zip(series.items(), OKABE_ITO, strict=False)):
         ax.bar(x + width * (number + 0.5) - 0.4, values, width * 0.92, color=colour, label=name)
-    ax.axvspan(gap - 0.5, gap + 0.5, color=ORANGE, alpha=0.15, lw=0, zorder=0)
+    ax.axvspan(gap - 0.5, gap + 0.5, color=GREY, alpha=0.15, lw=0, zorder=0)
     ax.set_xticks(x, tokens, rotation=55, ha="right", rotation_mode="anchor", size=9, parse_math=False)
     ax.set(ylim=(0, 1.05), ylabel=label, xlim=(-0.6, len(tokens) - 0.4))
     ax.legend(frameon=False, ncols=len(series), loc="lower center", bbox_to_anchor=(0.5, 1), fontsize=9.5)

@@ -13,7 +13,7 @@ DASHES = ["-", "--", ":", "-."]
 
 
 def position_table(table: Tensor) -> Figure:
-    """The numbers of a table of positions (P, H): a row for each position, blue below and orange above zero."""
+    """The numbers of a table of positions (P, H): a row for each position, orange below and blue above zero."""
     limit = float(table.abs().max())
     fig = figure(3.2)
     ax = clean(fig.subplots())

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from matplotlib.ticker import PercentFormatter
 from torch import Tensor
 
 from bertlab.draw.figures.base import INK, arrow, box, canvas, clean, figure
@@ -47,7 +48,7 @@ def encoder_flow() -> Figure:
 def decoder_flow() -> Figure:
     """Left the encoder, which reads the source; right the decoder, whose layers take keys and values from its states.
     What a BERT does not have is orange."""
-    fig, ax = canvas(3.95)
+    fig, ax = canvas(4.55)
     for middle, title in ((1.75, "encoder: your BERT"), (6.05, "decoder")):
         ax.text(middle, 0.2, title, ha="center", va="center", size=11, weight="bold", color=INK)
     reads = [
@@ -59,10 +60,11 @@ def decoder_flow() -> Figure:
     writes = [
         (0.45, "target (B, T)", "white"),
         (1.05, "embeddings", BLUE),
-        (1.65, "causal self-attention", ORANGE),
+        (1.65, "self-attention, to the left", BLUE),
         (2.25, "cross-attention", ORANGE),
         (2.85, "feed-forward", BLUE),
-        (3.45, "next word (B, T, V)", "white"),
+        (3.45, "output layer", BLUE),
+        (4.05, "next word (B, T, V)", "white"),
     ]
     ax.add_patch(Rectangle((4.6, 1.5), 2.9, 1.79, facecolor="none", edgecolor="#BBBBBB", ls="--"))
     ax.text(7.55, 2.4, "L layers", rotation=90, va="center", size=9, color=INK)
@@ -90,7 +92,9 @@ def changes_map(changes: Mapping[str, Sequence[tuple[str, str]]]) -> Figure:
         for column, (words, kind) in enumerate(found):
             box(ax, 2.15 + column * width, y, width - 0.12, words, KINDS[kind], size=8.2, height=0.38)
     for number, (kind, colour) in enumerate(KINDS.items()):
-        box(ax, 2.15 + 1.42 * number, 0.08, 1.3, kind, colour, size=8, height=0.24)
+        x = 2.15 + 1.42 * number
+        ax.add_patch(Rectangle((x, 0.12), 0.16, 0.16, facecolor=colour + "33", edgecolor=colour))
+        ax.text(x + 0.24, 0.2, kind, va="center", size=9, color=INK)
     return fig
 
 
@@ -145,6 +149,7 @@ def signals(found: Mapping[str, Signal]) -> Figure:
         ax.set_xticks(range(0, len(values), max(len(values) // 4, 1)))
         ax.set_title(title, size=10.5)
         ax.grid(axis="y", alpha=0.25)
+    axes[0].set_ylabel("at the bottom: 0, or below 1e-12", size=9)
     fig.legend(*axes[0].get_legend_handles_labels(), frameon=False, ncols=4, loc="outside lower center", fontsize=9)
     return fig
 
@@ -182,6 +187,7 @@ def parameter_bars(models: Mapping[str, Mapping[str, int]]) -> Figure:
         ax.text(1.01, row, f"{whole / 1e6:.1f} M", va="center", size=10, weight="bold", color=INK)
     ax.set_yticks(range(len(models)), list(models), size=10.5)
     ax.set(xlabel="share of all parameters", xlim=(0, 1.12), xticks=[0, 0.25, 0.5, 0.75, 1])
+    ax.xaxis.set_major_formatter(PercentFormatter(1))
     ax.tick_params(axis="y", length=0)
     ax.invert_yaxis()
     fig.legend(frameon=False, ncols=5, loc="outside lower center", fontsize=9)

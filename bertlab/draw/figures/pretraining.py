@@ -95,7 +95,7 @@ def pair_log_odds(log_odds: Mapping[str, Tensor], labels: Tensor) -> Figure:
     for ax, (name, values) in zip(fig.subplots(1, len(log_odds), squeeze=False)[0], log_odds.items(), strict=True):
         kinds = [values[labels == label].tolist() for label in (0, 1)]
         names, colours = ["true pairs", "negatives"], [OKABE_ITO[0], OKABE_ITO[1]]
-        ax.hist(kinds, bins=25, range=(-limit, limit), stacked=True, color=colours, label=names)
+        ax.hist(kinds, bins=24, range=(-limit, limit), stacked=True, color=colours, label=names)
         ax.axvline(0, color=INK, lw=1)
         ax.set_title(name, size=10.5, loc="left")
         ax.set_xlabel("log-odds that the second text follows", size=9)

@@ -74,7 +74,7 @@ def property_map(rows: Mapping[str, Sequence[float]], label: str) -> Figure:
     values = np.array(list(rows.values()))
     fig = figure(1.15 + 0.42 * len(rows))
     ax = clean(fig.subplots())
-    image = ax.imshow(values, cmap=DIVERGING.reversed(), vmin=-LIMIT, vmax=LIMIT, aspect="auto")
+    image = ax.imshow(values, cmap=DIVERGING, vmin=-LIMIT, vmax=LIMIT, aspect="auto")
     write_numbers(ax, values, LIMIT, size=10, bold_from=GAIN)
     names = ["embeddings", *(f"layer {number}" for number in range(1, values.shape[1]))]
     ax.set_xticks(range(values.shape[1]), names, size=9.5)
@@ -82,7 +82,7 @@ def property_map(rows: Mapping[str, Sequence[float]], label: str) -> Figure:
     ax.set_title(label, size=10, loc="left")
     ax.set_xlabel(f"bold: the largest gain of a row, if it is {GAIN} or more", size=9)
     ax.tick_params(length=0)
-    fig.colorbar(image, ax=ax)
+    fig.colorbar(image, ax=ax).set_label("gain", size=9)
     return fig
 
 

@@ -49,9 +49,9 @@ def intervals(found: Mapping[str, Interval], label: str) -> Figure:
     """A point with its interval for each name."""
     fig = figure(0.75 + 0.36 * len(found))
     ax = clean(fig.subplots(), "bottom")
-    for y, ((value, low, high), colour) in enumerate(zip(found.values(), OKABE_ITO * len(found), strict=False)):
-        ax.errorbar(value, y, xerr=[[value - low], [high - value]], fmt="o", color=colour, capsize=4, lw=2)
-        ax.text(high, y - 0.22, f"{low:.3f} to {high:.3f}", size=9, color=INK, ha="right")
+    for y, (value, low, high) in enumerate(found.values()):
+        ax.errorbar(value, y, xerr=[[value - low], [high - value]], fmt="o", color=BLUE, capsize=4, lw=2)
+        ax.text(value, y - 0.22, f"{value:.3f} ({low:.3f} to {high:.3f})", size=9, color=INK, ha="center")
     ax.set(yticks=range(len(found)), yticklabels=list(found), xlabel=label)
     ax.tick_params(axis="y", length=0, labelsize=10.5)
     ax.grid(axis="x", alpha=0.25, color=GREY)

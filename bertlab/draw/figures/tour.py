@@ -27,6 +27,7 @@ def model_overview() -> Figure:
     for x in (2.25, 4.25):
         ax.text(x, 1.35, "+", ha="center", va="center", size=13, color=INK)
     frame: dict = dict(boxstyle="round,pad=0,rounding_size=0.08", facecolor="none", edgecolor=GREY, lw=1.4)
+    ax.add_patch(FancyBboxPatch((0.3, 1.12), 5.9, 0.46, **frame))
     ax.add_patch(FancyBboxPatch((0.9, 1.8), 4.7, 2.0, **frame))
     ax.text(0.5, 2.8, "× L", ha="center", va="center", size=13, weight="bold", color=INK)
     box(ax, 1.05, 1.95, 4.4, "self-attention: tokens exchange information", PINK, size=9)
@@ -42,7 +43,7 @@ def model_overview() -> Figure:
     for x, wide, text, colour in heads:
         arrow(ax, (x + wide / 2, 4.35), (x + wide / 2, 4.7), shrinkB=0)
         box(ax, x, 4.7, wide, text, colour, size=8.5, height=0.5)
-    gaps = [(0.4, 0.65), (0.95, 1.2), (1.5, 1.95), (2.25, 2.43), (2.67, 2.88), (3.18, 3.36), (3.6, 4.05)]
+    gaps = [(0.4, 0.65), (0.95, 1.12), (1.58, 1.95), (2.25, 2.43), (2.67, 2.88), (3.18, 3.36), (3.6, 4.05)]
     for above, below in gaps:
         arrow(ax, (middle, above), (middle, below), shrinkB=0, mutation_scale=9)
     rows = [

@@ -28,6 +28,7 @@ def learning_curves(rows: Sequence[Row], baselines: Sequence, steps: int, title:
     _curve(accuracy, x, [row["masked_accuracy"] for row in rows], BLUE, "o", "masked words")
     if rows and "nsp_accuracy" in rows[0]:
         _curve(accuracy, x, [row["nsp_accuracy"] for row in rows], GREEN, "s", "next sentence")
+        _coin(accuracy)
     last = rows[-1] if rows else {"mlm_loss": 0, "masked_accuracy": 0}
     for baseline in baselines:
         _dashed(loss, baseline.loss, baseline.name, last["mlm_loss"])
@@ -48,6 +49,11 @@ def learning_curves(rows: Sequence[Row], baselines: Sequence, steps: int, title:
 
 def _curve(ax: Axes, x: Sequence[float], y: Sequence[float], colour: str, marker: str, name: str) -> None:
     ax.plot(x, y, color=colour, marker=marker, ms=4, lw=2, label=name)
+
+
+def _coin(ax: Axes) -> None:
+    ax.axhline(0.5, color=GREY, ls=":", lw=1.4, zorder=1)
+    ax.text(0.99, 0.5, "a coin", transform=ax.get_yaxis_transform(), ha="right", va="top", size=8.5, color=GREY)
 
 
 def _dashed(ax: Axes, value: float, name: str, curve: float) -> None:
@@ -132,12 +138,12 @@ def plateau(rows: Sequence[Mapping[str, str]], baselines: Sequence) -> Figure:
             [float(row[key]) for row in rows if row["training"] == name] for key in ("step", "mlm_loss", "nsp_accuracy")
         )
         loss.plot(steps, losses, color=colour, ls=style, lw=1.8, label=name)
-        accuracy.plot(steps, _smooth(right, 3), color=colour, ls=style, lw=1.8)
+        accuracy.plot(steps, right, color=colour, ls=style, lw=1.8)
     for baseline in baselines:
         _dashed(loss, baseline.loss, baseline.name, 0)
-    accuracy.axhline(0.5, color=ORANGE, ls="--", lw=1)
+    _coin(accuracy)
     loss.set(xlabel="step", ylabel="loss (nats per masked word)", title="masked words")
-    accuracy.set(xlabel="step", ylabel="share right", ylim=(0.4, 1), title="next sentence (dashed: a coin)")
+    accuracy.set(xlabel="step", ylabel="share right", ylim=(0.4, 1), title="next sentence")
     for ax in (loss, accuracy):
         clean(ax, "left", "bottom")
     fig.legend(frameon=False, fontsize=8.5, loc="outside lower center", ncols=3)

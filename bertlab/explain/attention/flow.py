@@ -15,7 +15,7 @@ from torch import Tensor
 
 from bertlab.explain.attribution import Progress, attribute_fill
 from bertlab.explain.text import frame_mask, plain_bert_of
-from bertlab.explain.words.fill import MaskedLM, masked_row
+from bertlab.explain.words.fill import MaskedLM, masked_row, nth
 from bertlab.inputs.features import Batch
 from bertlab.model.base import PretrainedModel
 from bertlab.model.encoder import MultiHeadAttention
@@ -105,7 +105,7 @@ def measures(
     Raises InputError as masked_row does, and for a token that is not in the vocabulary.
     """
     batch, gaps = masked_row(model, tokenizer, text, pair, masked, limit)
-    position = gaps[gap]
+    position = nth(gaps, gap)
     with torch.inference_mode():
         weights = torch.stack([layer[0] for layer in model.bert(**batch, output_attentions=True).attentions])
     contributions = attribute_fill(model, tokenizer, batch, position, tokenizer.id_of(token), progress)

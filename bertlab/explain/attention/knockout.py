@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from bertlab.explain.text import bert_of
-from bertlab.explain.words.fill import Fill, MaskedLM, fill_positions, masked_row
+from bertlab.explain.words.fill import Fill, MaskedLM, fill_positions, masked_row, nth
 from bertlab.inputs.features import Batch
 from bertlab.model.base import PretrainedModel
 from bertlab.tokenizer import Tokenizer
@@ -36,6 +36,7 @@ def knockouts(model: PretrainedModel, batch: Batch, score: Score) -> Iterator[li
         x, _ = layer(states[number].expand(heads, -1, -1), head_mask=one_off)  # (1, S, H) -> (A, S, H)
         for above in layers[number + 1 :]:
             x, _ = above(x)
+        x = x if bert.encoder.norm is None else bert.encoder.norm(x)  # the last states of a pre-norm encoder
         yield (score(model, x) - whole).tolist()
 
 
@@ -71,7 +72,7 @@ def fill_knockouts(
     Raises InputError as masked_row does, and for a token that is not in the vocabulary.
     """
     batch, gaps = masked_row(model, tokenizer, text, pair, masked, limit)
-    return knockouts(model, batch, word_score(gaps[gap], tokenizer.id_of(token)))
+    return knockouts(model, batch, word_score(nth(gaps, gap), tokenizer.id_of(token)))
 
 
 @dataclass(frozen=True)
@@ -97,9 +98,10 @@ def fill_without(
 ) -> FillWithout:
     """Return what the model writes at masked position `gap` without the heads `off`; see fill_knockouts."""
     batch, gaps = masked_row(model, tokenizer, text, pair, masked, limit)
-    change = change_without(model, batch, word_score(gaps[gap], tokenizer.id_of(token)), off)
+    position = nth(gaps, gap)
+    change = change_without(model, batch, word_score(position, tokenizer.id_of(token)), off)
     without = batch | {"head_mask": head_mask(model, off)}
-    before, after = (fill_positions(model, tokenizer, row, [gaps[gap]], k)[0] for row in (batch, without))
+    before, after = (fill_positions(model, tokenizer, row, [position], k)[0] for row in (batch, without))
     return FillWithout(before, after, change)
 
 

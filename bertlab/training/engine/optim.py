@@ -162,8 +162,9 @@ def freeze(model: PretrainedModel, what: str | int) -> None:
     layers, or all of the "encoder". Head and pooler are always trained.
 
     A frozen part gives fixed features: it has no dropout, not even in training, and stores nothing for a gradient.
-    Whatever was frozen before is trained again. The exception is a last layer that the head does not read (layer_mix
-    "second-to-last"): several processes would wait for its gradient. InputError for any other `what`.
+    Layers that share their weights can only be frozen together. Whatever was frozen before is trained again. The
+    exception is a last layer that the head does not read (layer_mix "second-to-last"): several processes would wait for
+    its gradient. InputError for any other `what`.
 
     An encoder that is no BERT's keeps what it keeps frozen.
     """
@@ -177,10 +178,13 @@ def freeze(model: PretrainedModel, what: str | int) -> None:
     known = {"none": 0, "embeddings": 1, "encoder": len(blocks)} | {str(n): n + 1 for n in range(1, layers + 1)}
     if str(what) not in known:
         raise InputError(f"freeze={what!r}: must be none, embeddings, encoder or a number of layers, 1 to {layers}")
+    shared = encoder.config.shared_layers
+    if shared and 1 < known[str(what)] < len(blocks):
+        raise InputError(f"freeze={what!r}: the layers share their weights; embeddings or encoder can be frozen")
     model.requires_grad_(True)
     for block in blocks[: known[str(what)]]:
         block.requires_grad_(False)
-    if isinstance(mix := getattr(model, "mix", None), LayerMix) and mix.kind == "second-to-last":
+    if isinstance(mix := getattr(model, "mix", None), LayerMix) and mix.kind == "second-to-last" and not shared:
         blocks[-1].requires_grad_(False)
     model.train(model.training)
 

@@ -64,4 +64,4 @@ def test_the_name_of_a_baseline_stands_where_the_curve_does_not_end():
 def test_the_name_of_a_low_baseline_stands_above_its_line():
     _, accuracy = learning_curves(ROWS, [Baseline("low", 3.9, 0.05), Baseline("high", 3.9, 0.1)], 100).axes
     sides = {text.get_text(): text.get_verticalalignment() for text in accuracy.texts}
-    assert sides == {"low": "bottom", "high": "top"}
+    assert sides == {"low": "bottom", "high": "top", "a coin": "top"}

@@ -11,7 +11,7 @@ def texts(fig):
 
 def test_new_layer_names_its_parts_and_counts():
     fig = figures.new_layer(["[CLS]", "hello", "[SEP]"], 4, ["bad", "good"], old=1_000, new=6)
-    assert {"[CLS]", "hello", "pooler", "bad", "good", "4 layers: pretrained"} <= texts(fig)
+    assert {"[CLS]", "hello", "pooler", "bad", "good", "embeddings and 4 layers: pretrained"} <= texts(fig)
     assert {"1,000 weights, pretrained", "6 weights, random"} <= texts(fig)
 
 

@@ -26,14 +26,17 @@ def logs(model, tok, off=()):
     return (out.prediction_logits if hasattr(out, "prediction_logits") else out.logits)[0, POSITION].log_softmax(-1)
 
 
+@pytest.mark.parametrize("pre_norm", [False, True])
 @pytest.mark.parametrize("kind", [BertForPreTraining, BertForMaskedLM])
-def test_the_map_is_what_each_head_mask_gives(model, tok, kind):
-    model = fresh(kind, model)
+def test_the_map_is_what_each_head_mask_gives(model, tok, kind, pre_norm):
+    model = fresh(kind, model, pre_norm=pre_norm)
     with torch.inference_mode():
         whole = logs(model, tok)
         word = int(whole.argmax())
         expected = [[float((logs(model, tok, [(la, a)]) - whole)[word]) for a in range(4)] for la in range(3)]
     rows = fill_knockouts(model, tok, TEXT, PAIR, [POSITION], 0, tok.convert_ids_to_tokens(word))
+    with pytest.raises(InputError, match="gap 2 is beyond"):
+        fill_knockouts(model, tok, TEXT, PAIR, [POSITION], 1, "dog")
     assert next(rows) == pytest.approx(expected[0], abs=1e-4)  # rows come one by one
     assert torch.is_grad_enabled() and not torch.is_inference_mode_enabled()
     for row, wanted in zip(rows, expected[1:], strict=True):

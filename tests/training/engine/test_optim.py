@@ -355,3 +355,13 @@ def test_all_that_is_trained_gets_a_gradient(what, mix, config, batch):
     for name, parameter in model.named_parameters():
         assert (parameter.grad is not None) == parameter.requires_grad, name
     assert sum(parameter.requires_grad for parameter in model.parameters()) >= 2
+
+
+def test_layers_that_share_their_weights_are_frozen_together_or_not_at_all(config):
+    shared = BertForSequenceClassification(config.changed(shared_layers=True, layer_mix="second-to-last"))
+    freeze(shared, "none")
+    assert all(weight.requires_grad for weight in shared.bert.encoder.parameters())
+    with pytest.raises(InputError, match="the layers share their weights"):
+        freeze(shared, "1")
+    freeze(shared, "encoder")
+    assert not any(weight.requires_grad for weight in shared.bert.encoder.parameters())

@@ -22,6 +22,8 @@ function entry(page) {
   return item;
 }
 
+const LISTED = 12;
+
 // Pages with all words; if there are none, those with most of them.
 async function search(pagefind, query) {
   const { results } = await pagefind.search(query), words = query.split(/\s+/);
@@ -40,9 +42,13 @@ document.querySelector(".sidebar-search").value = query;
 document.getElementById("query").value = query;
 if (query) {
   count.textContent = "Searching …";
-  const pagefind = await import(new URL("pagefind/pagefind.js", root));
-  const results = await search(pagefind, query);
-  const shown = await Promise.all(results.slice(0, 12).map((result) => result.data()));
-  list.replaceChildren(...shown.map(entry));
-  count.textContent = `${results.length} ${results.length === 1 ? "page" : "pages"} for “${query}”`;
+  try {
+    const pagefind = await import(new URL("pagefind/pagefind.js", root));
+    const results = await search(pagefind, query), best = results.slice(0, LISTED);
+    list.replaceChildren(...(await Promise.all(best.map((result) => result.data()))).map(entry));
+    const rest = results.length > LISTED ? `; the best ${LISTED} are listed` : "";
+    count.textContent = `${results.length} ${results.length === 1 ? "page" : "pages"} for “${query}”${rest}`;
+  } catch {
+    count.textContent = "The index of words could not be loaded. Is the server running?";
+  }
 }

@@ -44,7 +44,9 @@ export class Client {
     return this.call("solve", { sibling, runs });
   }
 
+  // What is still asked of it is answered by a refusal that says so.
   close() {
     this.worker.terminate();
+    for (const id of [...this.waiting.keys()]) this.settle({ id, refused: { code: "closed" } });
   }
 }

@@ -24,7 +24,7 @@ export function bar([token, p], before, full, mine, say) {
 }
 
 function gap(fill, before, count, number, full, mine, say) {
-  const bars = shown(fill).map((guess) => bar(guess, before && probability(before, guess[0]), full, guess[0] === mine, say));
+  const bars = shown(fill).map((guess) => bar(guess, before && probability(before, guess[0]), full, guess[0].toLowerCase() === mine, say));
   const [[, first]] = fill.known;
   return [
     ...(count > 1 ? [element("p", { className: "gap", textContent: say.gap(number + 1) })] : []),

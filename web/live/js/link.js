@@ -8,7 +8,7 @@ export const FIRST_HEAD = "4-8"; // of `english`: in the first example what is h
 const TASKS = ["opinion", "names", "answers"];
 
 const less = (head) => head.split("-").map((n) => n - 1).join("-");
-export const more = (head) => head.split("-").map((n) => +n + 1).join("-");
+const more = (head) => head.split("-").map((n) => +n + 1).join("-");
 
 export function readLink(search, languages) {
   const query = new URLSearchParams(search), [word, ...to] = (query.get("swap") ?? "").split(":");
@@ -25,7 +25,7 @@ export function readLink(search, languages) {
     task: TASKS.find((task) => task === query.get("task")),
     read: query.get("read")?.slice(0, LONGEST),
     asked: query.get("ask")?.slice(0, LONGEST),
-    language: query.get("lang") in languages ? query.get("lang") : undefined,
+    language: Object.hasOwn(languages, query.get("lang")) ? query.get("lang") : undefined,
   };
 }
 

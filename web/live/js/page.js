@@ -6,7 +6,7 @@ import { element, find } from "./dom.js";
 import { dropped, wanted } from "./folder.js";
 import { drawGuesses, drawLayers, fullBar } from "./guesses.js";
 import { drawHead, drawHeads, drawRamp, DRAWN, onSpecial } from "./heads.js";
-import { FIRST_HEAD, more, readLink, writeLink } from "./link.js";
+import { FIRST_HEAD, readLink, writeLink } from "./link.js";
 import { drawPicture, give } from "./picture.js";
 import { Refusal } from "./refuse.js";
 import { bare, gapsDrawn, gapsRead, hide, isHidden, MASK, moved, put, swapped, words } from "./sentence.js";
@@ -41,7 +41,7 @@ function titles() {
 
 // Answers of the best model that were stored when the page was built serve until it has come.
 function keptAnswer(asked) {
-  const answers = asked.map(({ text, off, random }) => (off.length || random ? null : stored.answers[text]));
+  const answers = asked.map(({ text, off, random }) => (off.length || random || !Object.hasOwn(stored.answers, text) ? null : stored.answers[text]));
   if (own || !answers.every(Boolean) || source?.name === stored.model) return null;
   return { answers, shape: stored.shape, by: stored.model, status: say.stored(stored.model) };
 }
@@ -50,18 +50,18 @@ async function ask() {
   const asked = runs(), kept = keptAnswer(asked);
   if (kept || !source) return kept;
   const { name, shape } = source, start = performance.now(), answers = await source.answer(asked), ms = performance.now() - start;
-  const small = !own && site.models.length > 1 && name !== site.models[0].name;
+  const small = !own && !lost && site.models.length > 1 && name !== site.models[0].name;
   return { answers, shape, by: name, status: `${say.answered(name, ms)}${small ? ` ${say.meanwhile}` : ""}` };
 }
 
-let refused = false; // a folder was: that line stays until the visitor does something else
+let refused = false; // a folder was, or the large model has not come: that line stays until the visitor does something else
 const answerAll = oneAtATime(async () => {
   try {
     last = await ask();
     if (!refused) find("problem").textContent = "";
     draw();
   } catch (error) {
-    complain(error);
+    if (error.code !== "closed") complain(error); // else another model is asked already
   }
 });
 
@@ -127,7 +127,7 @@ function hideWord(at) {
 // The word that was hidden; where the visitor wrote [MASK], the first guess.
 async function bringBack(at) {
   const { text } = state, gap = words(text).slice(0, at).filter(isHidden).length;
-  const word = hidden.get(at) ?? (await ask())?.answers[0].fills[gap]?.known[0][0];
+  const word = hidden.get(at) ?? (await ask().catch(() => null))?.answers[0].fills[gap]?.known[0][0];
   if (!word || text !== state.text) return;
   hidden.delete(at);
   change({ text: put(text, at, word) });
@@ -141,9 +141,11 @@ function cover() {
 }
 
 function showExample({ text, swap = null }) {
+  const { random } = state;
   hidden = new Map();
   cover();
   change({ text, swap, off: [], random: false, side: 0 });
+  if (random) updateTask();
 }
 
 function drawExamples() {
@@ -178,7 +180,7 @@ function draw() {
 }
 
 function drawVerdict() {
-  const known = last.answers[0].fills[0]?.known, rank = known?.findIndex(([token]) => token === state.mine);
+  const known = last.answers[0].fills[0]?.known, rank = known?.findIndex(([token]) => token.toLowerCase() === state.mine);
   const verdict = () => (rank < 0 ? say.verdictNone(state.mine) : say.verdict(state.mine, rank + 1, known[rank][1]));
   find("verdict").textContent = covered || !state.mine || !known ? "" : verdict();
 }
@@ -201,6 +203,7 @@ function toggleHead(name) {
 }
 
 function drawAttention() {
+  const focused = ["heads", "side"].find((id) => find(id).contains(document.activeElement)); // all of it is drawn anew
   const { answer, side, layer, head, n, name } = seen();
   const shown = { head: name, off: state.off, special: state.special };
   drawHeads(find("heads"), answer, last.shape, shown, { pick: pickHead, toggle: toggleHead }, say);
@@ -216,6 +219,7 @@ function drawAttention() {
   if (refocus) toggle.focus();
   find("all-on").hidden = !state.off.length;
   drawSides(side);
+  if (focused) find(focused).querySelector("[aria-checked=true], :checked")?.focus();
 }
 
 function drawSides(side) {
@@ -229,8 +233,10 @@ function drawSides(side) {
 
 // Models
 
-let bestHasCome; // told the client of the best model
-const best = new Promise((come) => { bestHasCome = come; });
+let bestHasCome, bestIsLost; // told the client of the best model, or why there is none
+const best = new Promise((...functions) => { [bestHasCome, bestIsLost] = functions; });
+best.catch(() => {}); // who asks for it says so
+let lost = false;
 let progress = null; // of the model that is being loaded: {name, got, total}
 function drawStatus() {
   const loading = progress && !own ? say.loading(progress.name, progress) : "";
@@ -248,6 +254,10 @@ async function openModels() {
       page = await client.open({ address: address(model), version: model.version });
     } catch (error) {
       complain(error);
+      if (model === site.models[0]) {
+        lost = refused = true;
+        bestIsLost(error);
+      }
       continue;
     } finally {
       progress = null;
@@ -302,12 +312,14 @@ const textTyped = () => gapsRead(find("text").value).replace(/\s+/g, " ").trim()
 function readText() {
   const text = textTyped(), swap = moved(state.swap, words(state.text), words(text));
   hidden = new Map();
-  covered = false;
+  refused = false;
+  cover();
   Object.assign(state, { text, swap });
 }
 
 function readSwap() {
   const word = find("swap-word").value, to = find("swap-to").value.trim();
+  refused = false;
   state.swap = word !== "" && to ? { word: +word, to } : null;
 }
 
@@ -367,17 +379,21 @@ function listen() {
   find("special").onchange = ({ target }) => change({ special: target.checked });
   find("layers-box").ontoggle = ({ target }) => { if (target.open !== state.layers) change({ layers: target.open }); };
   find("all-on").onclick = () => change({ off: [] });
-  find("language").onclick = () => { state.language = state.language === "en" ? "zh" : "en"; speak(); update(); updateTask(); };
+  find("language").onclick = () => { refused = false; state.language = state.language === "en" ? "zh" : "en"; speak(); update(); updateTask(); };
   find("copy-link").onclick = async () => {
     const copied = await navigator.clipboard?.writeText(location.href).then(() => true, () => false);
-    flash("copy-link", copied ? say.copied : say.notCopied); // without a secure address no page may copy
+    flash("copy-link", !copied ? say.notCopied : own ? say.copiedWithout : say.copied); // without a secure address no page may copy
   };
   find("copy-picture").onclick = copyPicture;
   find("folder").onchange = ({ target }) => {
     openOwn(wanted(target.files));
     target.value = ""; // the same folder, mended, may be chosen again
   };
-  find("own-back").onclick = () => { own = null; use(page); };
+  find("own-back").onclick = () => {
+    own = null;
+    Object.assign(state, { off: [], head: FIRST_HEAD });
+    use(page);
+  };
   matchMedia("(prefers-color-scheme: dark)").onchange = () => last && draw();
   const files = ({ dataTransfer }) => dataTransfer.types.includes("Files"); // words that are dragged go where they go
   addEventListener("dragover", (event) => {

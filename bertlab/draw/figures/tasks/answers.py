@@ -59,6 +59,7 @@ def span_square(found: Answer) -> Figure:
     ax.set_xlabel("answer ends with", size=9.5)
     ax.set_ylabel("answer starts with", size=9.5)
     ax.text(0.3 * size, 0.8 * size, "ends before it starts", ha="center", size=9.5, color=INK)
+    ax.set_title("framed: the best answer", size=9.5, loc="left")
     fig.colorbar(image, ax=ax, shrink=0.7, aspect=25).set_label("probability of the span", size=9)
     return fig
 

@@ -22,7 +22,7 @@ def new_layer(tokens: Sequence[str], layers: int, labels: Sequence[str], old: in
         box(ax, 0.1 + number * step, 2.3, step - 0.08, token, colour, size=9)
         arrow(ax, (0.06 + (number + 0.5) * step, 2.28), (0.06 + (number + 0.5) * step, 2.08), GREY)
     ax.add_patch(Rectangle((0.1, 1.3), 4.92, 0.75, facecolor=BLUE + "33", edgecolor=BLUE))
-    ax.text(2.56, 1.67, f"{layers} layers: pretrained", ha="center", va="center", size=11, color=INK)
+    ax.text(2.56, 1.67, f"embeddings and {layers} layers: pretrained", ha="center", va="center", size=11, color=INK)
     middle = 0.06 + 0.5 * step
     arrow(ax, (middle, 1.28), (middle, 1.03), ORANGE)
     box(ax, 0.1, 0.7, 1.3, "pooler", BLUE)
@@ -50,7 +50,8 @@ def verdicts(texts: Sequence[str], columns: Mapping[str, Sequence[float]], label
             _cell(ax, x, top + row * height, width - 0.15, value)
     for row, text in enumerate(texts):
         ax.text(0.1, top + row * height + 0.14, text, va="center", size=9.5, color=INK, parse_math=False)
-    ax.text(left, top + height * len(texts) + 0.2, f"probability of “{label}”", va="center", size=9.5, color=INK)
+    key = f"probability of “{label}”; orange: below one half (dotted)"
+    ax.text(left, top + height * len(texts) + 0.2, key, va="center", size=9.5, color=INK)
     return fig
 
 
@@ -75,7 +76,8 @@ def labels_needed(curves: Mapping[str, Mapping[int, Sequence[float]]], chance: f
         means = [sum(runs[count]) / len(runs[count]) for count in counts]
         ax.plot(counts, means, color=colour, ls=dashes, marker=marker, lw=2, label=name)
         for count in counts:
-            ax.plot([count] * len(runs[count]), runs[count], color=colour, marker=marker, ms=4, alpha=0.5, ls="")
+            aside = count * 1.035 ** (list(curves).index(name) - (len(curves) - 1) / 2)  # beside those of the others
+            ax.plot([aside] * len(runs[count]), runs[count], color=colour, marker=marker, ms=4, alpha=0.5, ls="")
     ax.axhline(chance, color=GREY, lw=1, ls="--")
     below: dict = dict(transform=ax.get_yaxis_transform(), ha="right", va="top", size=9, color=GREY)
     ax.text(0.8, chance - 0.01, "guessing", **below)

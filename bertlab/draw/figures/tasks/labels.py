@@ -9,7 +9,7 @@ from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from bertlab.config import IGNORED
-from bertlab.draw.figures.base import DIVERGING, INK, WIDTH, box, canvas, clean, figure
+from bertlab.draw.figures.base import DARK, DIVERGING, INK, WIDTH, box, canvas, clean, figure
 from bertlab.draw.palette import BLUE, GREEN, GREY, OKABE_ITO, ORANGE, SHAPES
 
 LETTER = 0.085  # inches of a letter in a box
@@ -87,7 +87,7 @@ def transitions(names: Sequence[str], matrices: Mapping[str, Tensor], forbidden:
                 )
             else:
                 value = f"{float(matrix[row, column]) + 0.0:.1f}".replace("-", "−").replace("−0.0", "0.0")
-                dark = abs(float(matrix[row, column])) > 0.65 * limit
+                dark = float(matrix[row, column]) > DARK * limit
                 ax.text(column, row, value, ha="center", va="center", size=8, color="white" if dark else INK)
         ax.set_xticks(range(len(names)), names, rotation=90, size=8.5)
         ax.set_yticks(range(len(names)), names if number == 0 else [""] * len(names), size=8.5)
@@ -102,7 +102,7 @@ def transitions(names: Sequence[str], matrices: Mapping[str, Tensor], forbidden:
 def by_seed(groups: Mapping[str, Mapping[str, Sequence[float]]], label: str) -> Figure:
     """One panel for each group, on a scale of its own; a row for each name, a dot for each seed, a bar at the mean."""
     rows = max(len(group) for group in groups.values())
-    fig = figure(0.95 + 0.36 * rows)
+    fig = figure(1.0 + 0.46 * rows)
     for number, (ax, (title, group)) in enumerate(
         zip(fig.subplots(1, len(groups), squeeze=False)[0], groups.items(), strict=True)
     ):
@@ -110,11 +110,11 @@ def by_seed(groups: Mapping[str, Mapping[str, Sequence[float]]], label: str) -> 
             mean = sum(values) / len(values)
             ax.plot(values, [row] * len(values), marker, color=OKABE_ITO[row], ms=7, alpha=0.8, ls="")
             ax.plot([mean, mean], [row - 0.3, row + 0.3], color=INK, lw=2)
-            ax.annotate(f"{mean:.3f}", (1.01, row), xycoords=("axes fraction", "data"), va="center", size=9)
+            ax.annotate(f"{mean:.3f}", (mean, row - 0.32), ha="center", va="bottom", size=8.5)
         low, high = ax.get_xlim()
         ax.set_xlim(low - 0.08 * (high - low), high + 0.08 * (high - low))
         ax.set_yticks(range(len(group)), list(group) if number == 0 else [""] * len(group), size=9.5)
-        ax.set_ylim(rows - 0.5, -0.5)
+        ax.set_ylim(rows - 0.5, -0.8)
         ax.set_title(title, size=10, loc="left")
         ax.set_xlabel(label, size=9)
         ax.tick_params(axis="y", length=0)
