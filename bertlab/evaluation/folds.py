@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 
 from bertlab.corpora.examples import QAExample
-from bertlab.corpora.labelled.parts import shared_text
+from bertlab.corpora.labelled.parts import groups_of
 from bertlab.errors import InputError
 from bertlab.evaluation.report import markdown_table
 from bertlab.evaluation.wording import meaning, without_bounds
@@ -20,18 +20,20 @@ def split_folds(examples: Sequence, count: int, seed: int) -> Iterator[tuple[lis
     """Yield (to learn from, held out) `count` times; each example is held out once.
 
     Every fold has the classes in the same proportions where each example has one class; examples on the same text (a
-    passage, the first of two texts) stay together where there are enough texts, and questions always. InputError: fewer
+    passage, the first of two texts) stay together where many texts differ, and questions always. InputError: fewer
     examples, passages or examples of a class than folds.
     """
     from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 
     how = {"n_splits": count, "shuffle": True, "random_state": seed}
     labels = [getattr(example, "label", None) for example in examples]
-    texts = [shared_text(example) for example in examples]
-    groups = texts if count <= len(set(texts)) < len(texts) else None
+    groups = groups_of(examples)
+    if groups and len(set(groups)) < count and not isinstance(examples[0], QAExample):
+        groups = None
     if isinstance(examples[0], QAExample):
-        check_enough(len(set(texts)), "passages", count)
-        parts = GroupKFold(**how).split(examples, groups=texts)
+        groups = [example.context for example in examples]
+        check_enough(len(set(groups)), "passages", count)
+        parts = GroupKFold(**how).split(examples, groups=groups)
     elif all(isinstance(label, str) for label in labels):
         label, fewest = Counter(labels).most_common()[-1]
         check_enough(fewest, f"examples of the label {label!r}", count)

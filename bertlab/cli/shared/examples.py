@@ -15,10 +15,10 @@ from bertlab.cli.shared.doubts import contradicted, quoted, repeated
 from bertlab.cli.shared.material import STORYWORLD
 from bertlab.cli.shared.messages import say
 from bertlab.config import BertConfig
-from bertlab.corpora.examples import TextExample
+from bertlab.corpora.examples import ChoiceExample, QAExample, TextExample
 from bertlab.corpora.labelled.columns import TEXTS, found_columns
 from bertlab.corpora.labelled.hub_datasets import read_hub
-from bertlab.corpora.labelled.parts import shared_text
+from bertlab.corpora.labelled.parts import groups_of, shared_text
 from bertlab.corpora.labelled.records import read_records
 from bertlab.corpora.reading import Skipped, rows
 from bertlab.errors import InputError
@@ -268,16 +268,15 @@ def unread_text(examples: Sequence, recipe: FinetuneRecipe) -> Iterator[str]:
 def split_off(examples: list, seed: int, notes: list[str]) -> tuple[list, list]:
     """Return (to learn from, to choose by): about a tenth, at most 2,000, drawn by the seed.
 
-    Examples on the same text (a passage, the first of two texts) stay together, even where the smallest such group is
-    more than that. Those on one text alone are drawn one by one, which `notes` then say.
+    Examples on the same text (a passage, the first of two texts) stay together where many texts differ, even where the
+    smallest such group is more than that. Those on one text alone are drawn one by one, which `notes` then say.
     """
     room = min(MOST_DEV, int(len(examples) * DEV_SHARE))
     if room < 1:
         raise InputError(f"{len(examples)} examples are too few to keep some for measuring: give a file with --dev")
-    groups: list = [shared_text(example) for example in examples]
-    if len(set(groups)) == 1:
+    groups: Sequence = groups_of(examples) or range(len(examples))
+    if isinstance(examples[0], QAExample | ChoiceExample) and len(set(map(shared_text, examples))) == 1:
         notes.append(ONE_TEXT)
-        groups = list(range(len(examples)))
     counts = Counter(groups)
     order, kept = list(counts), set[object]()
     random.Random(seed).shuffle(order)

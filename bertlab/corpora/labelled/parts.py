@@ -17,6 +17,17 @@ def keep_apart(examples: Sequence, each: int, seed: int = 0) -> tuple[list, list
     return kept
 
 
+MANY = 20  # texts; of fewer, one that is kept away takes much with it: a label, perhaps
+
+
+def groups_of(examples: Sequence) -> list[str] | None:
+    """Return the text of each example, if several share one and many differ, so that those on the same text can stay
+    together; of questions and choices two are enough. Else None."""
+    texts = [shared_text(example) for example in examples]
+    least = 2 if isinstance(examples[0], QAExample | ChoiceExample) else MANY
+    return texts if least <= len(set(texts)) < len(texts) else None
+
+
 def shared_text(example: TextExample | TokenExample | ChoiceExample | QAExample) -> str:
     """Return the text that several examples may have in common."""
     if isinstance(example, QAExample):
