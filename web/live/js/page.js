@@ -258,10 +258,11 @@ async function openModels() {
         lost = refused = true;
         bestIsLost(error);
       }
-      continue;
     } finally {
       progress = null;
     }
+    if (lost) answerAll(); // it no longer says that a better answer is to come
+    if (client !== page) continue;
     if (model === site.models[0]) bestHasCome(page);
     if (!own) use(page);
   }
