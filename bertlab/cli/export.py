@@ -64,12 +64,10 @@ def print_measures_of_both(
     model: "PretrainedModel", task: "Task", examples: "Sequence", twin: "PretrainedModel"
 ) -> None:
     """Print each measure of the model and of its export on labelled examples."""
-    from bertlab.evaluation.wording import meaning
+    from bertlab.evaluation.wording import meaning, without_bounds
 
     second = model.config.id2label.get(1, "")
     mine, theirs = (task.measures(examples, list(task.predict(one, examples))) for one in (model, twin))
     print(f"{'':40} {'model':>8} {'export':>8}")
-    for measure, value in mine.items():
-        if measure.endswith(("_low", "_high")):  # bounds of an interval, that of the examples and not of the export
-            continue
-        print(f"{meaning(measure, second) or measure:40} {value:8.4f} {theirs[measure]:8.4f}")
+    for measure in without_bounds(mine):  # an interval is that of the examples and not of the export
+        print(f"{meaning(measure, second) or measure:40} {mine[measure]:8.4f} {theirs[measure]:8.4f}")

@@ -27,9 +27,7 @@ def split_folds(examples: Sequence, count: int, seed: int) -> Iterator[tuple[lis
 
     how = {"n_splits": count, "shuffle": True, "random_state": seed}
     labels = [getattr(example, "label", None) for example in examples]
-    groups = groups_of(examples)
-    if groups and len(set(groups)) < count and not isinstance(examples[0], QAExample):
-        groups = None
+    groups = groups_of(examples, count)
     if isinstance(examples[0], QAExample):
         groups = [example.context for example in examples]
         check_enough(len(set(groups)), "passages", count)

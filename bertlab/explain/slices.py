@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bertlab.corpora.letters import LETTER, MARKS, UNSPACED
+from bertlab.corpora import letters
 
-# As bertlab.corpora.letters.WORD, but with what stands behind an apostrophe.
-WORD = re.compile(rf"(?=[\w{MARKS}])[{UNSPACED}]|(?![{UNSPACED}])\w(?:(?![{UNSPACED}]){LETTER})*(?:['’]{LETTER}+)*")
+WORD = re.compile(rf"{letters.WORD.pattern}(?:['’]{letters.LETTER}+)*")  # with what stands behind an apostrophe
 
 
 @dataclass(frozen=True)

@@ -140,8 +140,8 @@ def answer_from(
     threshold: float | None = None,
 ) -> Answer:
     """What `answer` makes of all windows of read_passage, which was given the same `n` and `max_answer_tokens`."""
-    if window is not None and not 0 <= window < len(windows):
-        raise InputError(f"window={window}: the passage has the windows 0 to {len(windows) - 1}")
+    if window is not None:
+        _check_window(window, len(windows))
     task, passage = _task(model, tokenizer, n, max_answer_tokens), clean(passage)
     limit = model.config.no_answer_threshold if threshold is None else threshold
     predicted = decide(passage, windows, limit, n)
@@ -158,9 +158,13 @@ def window_batch(
     """
     task = _task(model, tokenizer)
     features = _features(task, model, question, passage)
-    if not 0 <= window < len(features):
-        raise InputError(f"window={window}: the passage has the windows 0 to {len(features) - 1}")
+    _check_window(window, len(features))
     return task.inputs([features[window]], model)
+
+
+def _check_window(window: int, count: int) -> None:
+    if not 0 <= window < count:
+        raise InputError(f"window={window}: the passage has the windows 0 to {count - 1}")
 
 
 def _task(

@@ -75,9 +75,8 @@ def finetune(
 
     Every `save_every` steps, or where evaluations on the dev set are more frequent, at these (at least 50 steps apart),
     the whole state goes to the run folder. With `resume` a run goes on from there after a kill or Ctrl-C, to the same
-    weights.
-    With `devices` above 1 PyTorch's launcher runs this process's command line once for each of them, and this process
-    ends with their exit code. The first of them alone writes, evaluates and has the best checkpoint in the end.
+    weights. With `devices` above 1 PyTorch's launcher runs this process's command line once for each of them, and this
+    process ends with their exit code. The first of them alone writes, evaluates and has the best checkpoint in the end.
     InputError: no examples, a label that does not fit, a run folder in use.
     """
     run = Run(settings)

@@ -129,9 +129,10 @@ def longer(model: BertForPreTraining, positions: int) -> BertForPreTraining:
     if positions <= model.config.max_position_embeddings:
         return model
     grown, weights = BertForPreTraining(model.config.changed(max_position_embeddings=positions)), model.state_dict()
-    if trained := {name: weight for name, weight in weights.items() if name == "bert.embeddings.position.weight"}:
-        weights |= {name: torch.cat([weight, continued(weight, positions)]) for name, weight in trained.items()}
-    grown.load_state_dict(weights)  # with rotary positions there is no table to lengthen
+    name = "bert.embeddings.position.weight"
+    if name in weights:  # rotary positions have no table
+        weights[name] = torch.cat([weights[name], continued(weights[name], positions)])
+    grown.load_state_dict(weights)
     grown.untrained = model.untrained
     return grown
 

@@ -9,8 +9,7 @@ FOLDER holds the data sets in their makers' formats (each with its SOURCE.txt): 
 uner_ewt, nli_dev, wikipedia_2019. `texts` writes WORK/NAME/train, dev and test files. No text is in two, and what is
 measured on is not learned from (but for 55 short sentences of UNER-EWT: see the card of english-names). `train` runs
 one `bertlab finetune --lora` for each, which its card repeats. `next` and `left-to-right` go on pretraining instead,
-from the token store that data/make/english.py wrote into ENGLISH, and
-print what they know of the held-out text there.
+from the token store that data/make/english.py wrote into ENGLISH, and print what they know of the held-out text there.
 """
 
 import argparse

@@ -109,12 +109,14 @@ def stop_at(step: int, number: int, monkeypatch) -> None:
 def test_examples_to_choose_by_show_no_text_that_is_learned_from(count, size):
     """About a tenth of 240 examples, or at least the smallest group."""
     texts = [f"text {n % count}" for n in range(240)]
-    for examples in (
+    kinds: list[list] = [
         [QAExample(str(n), f"question {n}", text, "", -1) for n, text in enumerate(texts)],
         [ChoiceExample(str(n), text, (str(n), "no"), 0) for n, text in enumerate(texts)],
-        *([[TextExample(str(n), text, str(n), "yes") for n, text in enumerate(texts)]] * (count > 4)),
-        *([[TokenExample(str(n), tuple(text.split()), ("O", "O")) for n, text in enumerate(texts)]] * (count > 4)),
-    ):
+    ]
+    if count > 4:  # of few texts, one that is kept away may take a label with it
+        kinds.append([TextExample(str(n), text, str(n), "yes") for n, text in enumerate(texts)])
+        kinds.append([TokenExample(str(n), tuple(text.split()), ("O", "O")) for n, text in enumerate(texts)])
+    for examples in kinds:
         train, dev = split_off(examples, 1, notes := [])
         assert sorted(train + dev, key=examples.index) == examples and not notes
         assert not {*map(shared_text, train)} & {*map(shared_text, dev)}

@@ -15,10 +15,10 @@ from bertlab.cli.shared.doubts import contradicted, quoted, repeated
 from bertlab.cli.shared.material import STORYWORLD
 from bertlab.cli.shared.messages import say
 from bertlab.config import BertConfig
-from bertlab.corpora.examples import ChoiceExample, QAExample, TextExample
+from bertlab.corpora.examples import TextExample
 from bertlab.corpora.labelled.columns import TEXTS, found_columns
 from bertlab.corpora.labelled.hub_datasets import read_hub
-from bertlab.corpora.labelled.parts import groups_of, shared_text
+from bertlab.corpora.labelled.parts import GROUPED, groups_of, shared_text
 from bertlab.corpora.labelled.records import read_records
 from bertlab.corpora.reading import Skipped, rows
 from bertlab.errors import InputError
@@ -275,7 +275,7 @@ def split_off(examples: list, seed: int, notes: list[str]) -> tuple[list, list]:
     if room < 1:
         raise InputError(f"{len(examples)} examples are too few to keep some for measuring: give a file with --dev")
     groups: Sequence = groups_of(examples) or range(len(examples))
-    if isinstance(examples[0], QAExample | ChoiceExample) and len(set(map(shared_text, examples))) == 1:
+    if isinstance(examples[0], GROUPED) and len(set(map(shared_text, examples))) == 1:
         notes.append(ONE_TEXT)
     counts = Counter(groups)
     order, kept = list(counts), set[object]()

@@ -17,14 +17,15 @@ def keep_apart(examples: Sequence, each: int, seed: int = 0) -> tuple[list, list
     return kept
 
 
+GROUPED = QAExample, ChoiceExample  # several of which usually share a text
 MANY = 20  # texts; of fewer, one that is kept away takes much with it: a label, perhaps
 
 
-def groups_of(examples: Sequence) -> list[str] | None:
+def groups_of(examples: Sequence, parts: int = 2) -> list[str] | None:
     """Return the text of each example, if several share one and many differ, so that those on the same text can stay
-    together; of questions and choices two are enough. Else None."""
+    together in one of `parts`; of questions and choices as many as parts are enough. Else None."""
     texts = [shared_text(example) for example in examples]
-    least = 2 if isinstance(examples[0], QAExample | ChoiceExample) else MANY
+    least = parts if isinstance(examples[0], GROUPED) else max(parts, MANY)
     return texts if least <= len(set(texts)) < len(texts) else None
 
 

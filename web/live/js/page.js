@@ -257,12 +257,12 @@ async function openModels() {
       if (model === site.models[0]) {
         lost = refused = true;
         bestIsLost(error);
+        answerAll(); // without saying that a better answer is to come
       }
+      continue;
     } finally {
       progress = null;
     }
-    if (lost) answerAll(); // it no longer says that a better answer is to come
-    if (client !== page) continue;
     if (model === site.models[0]) bestHasCome(page);
     if (!own) use(page);
   }

@@ -71,12 +71,12 @@ def labels_needed(curves: Mapping[str, Mapping[int, Sequence[float]]], chance: f
     fig = figure(3.2)
     ax = clean(fig.subplots(), "left", "bottom")
     styles = zip(curves.items(), OKABE_ITO, DASHES, MARKERS, strict=False)
-    for (name, runs), colour, dashes, marker in styles:
+    for number, ((name, runs), colour, dashes, marker) in enumerate(styles):
         counts = list(runs)
         means = [sum(runs[count]) / len(runs[count]) for count in counts]
         ax.plot(counts, means, color=colour, ls=dashes, marker=marker, lw=2, label=name)
         for count in counts:
-            aside = count * 1.035 ** (list(curves).index(name) - (len(curves) - 1) / 2)  # beside those of the others
+            aside = count * 1.035 ** (number - (len(curves) - 1) / 2)  # beside those of the others
             ax.plot([aside] * len(runs[count]), runs[count], color=colour, marker=marker, ms=4, alpha=0.5, ls="")
     ax.axhline(chance, color=GREY, lw=1, ls="--")
     below: dict = dict(transform=ax.get_yaxis_transform(), ha="right", va="top", size=9, color=GREY)
