@@ -159,10 +159,10 @@ TEXTS: dict[str, Callable[[Path, Path], None]] = {
     "questions": questions,
 }
 FINETUNE = {
-    "sentiment": "sentence --train train.csv --dev dev.csv --test test-mr.csv --steps 1400 --max-length 128",
+    "sentiment": "sentence --train train.csv --dev dev.csv --test test-mr.csv --steps 2400 --max-length 128",
     "names": "token --train train.conll --dev dev.conll --test test.conll --epochs 3",
     "pairs": "pair --train train.csv --dev dev.csv --test test.csv --epochs 2",
-    "questions": "qa --train train.json --dev dev.json --test test.json --epochs 2 --max-length 256",
+    "questions": "qa --train train.json --dev dev.json --test test.json --epochs 3 --max-length 256",
 }
 PRETRAIN = {"next": ("masked", "next"), "left-to-right": ("left-to-right", "none")}  # objective and second task
 RANK = 16

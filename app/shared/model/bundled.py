@@ -11,7 +11,7 @@ READ = {  # in the order in which their fine-tuned models stand in for a missing
 }
 LEARNED = {  # the fine-tuned ones
     "english-sentiment": "film reviews (and a few hundred opinions of other things)",
-    "english-questions": "some fifty thousand questions, most of them about Wikipedia",
+    "english-questions": "some sixty thousand questions, most of them about Wikipedia",
     "english-names": "persons, places and organisations in texts of the web",
     "english-pairs": "pairs of sentences: the second follows, contradicts the first, or neither",
     "english-next": "which sentence follows another in novels, Wikipedia and film reviews",

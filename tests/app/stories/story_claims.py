@@ -283,7 +283,7 @@ def praise_denied(station: Station) -> list[float]:
 
 
 def blame_denied(station: Station) -> list[float]:
-    _, boring = verdicts(station, "negative", "negative")
+    _, boring = verdicts(station, "negative", "positive")
     not_, never = (turned(station, adverb, BLAME, "positive") for adverb in ("not", "never"))
     return percent(boring, not_, label("The film was not bad.", "positive"), never)
 
@@ -293,8 +293,8 @@ def which_half(station: Station) -> list[float]:
 
 
 def without_not(station: Station) -> list[float]:
-    nobody, everybody = (label(f"{who} will enjoy this film.", "positive") for who in ("Nobody", "Everybody"))
-    return percent(*verdicts(station, "negative", "positive"), nobody, everybody)
+    denied = label("It is anything but boring.", "negative"), label("It is anything but good.", "positive")
+    return percent(*verdicts(station, "negative", "positive"), *denied)
 
 
 def in_which_layer(station: Station) -> list[float]:
