@@ -44,7 +44,7 @@ def main() -> None:
     with frame.loading(page.title):
         # Not at the top: these load torch, for which the visitor of a new server would wait before an empty window.
         frame.import_altair()
-        from app.shared.model import model_bar
+        from app.shared.model import model_bar, models
         from app.shared.page import exports, state, stories
 
         st.session_state.page, st.session_state.not_in_link = page.url_path or FIRST, []
@@ -53,6 +53,8 @@ def main() -> None:
     st.session_state.links_to_show = []
     state.fill_from_row()
     page.run()
+    if not st.session_state.shown_models[0]:  # a page that waits for a text or a file, or shows no model
+        models.name_model(models.chosen())
     exports.show_links()
 
 

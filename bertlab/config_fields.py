@@ -34,17 +34,20 @@ FIXED = {
     "is_encoder_decoder": False,
     "tie_word_embeddings": True,
     "pruned_heads": {},
+    "cell": {},  # this and the next: of architecture search, empty in the configs of TinyBERT
+    "structure": [],
 }
 
 # Fields that published config.json files carry and that leave the computation of these models as it is.
 UNUSED_FIELDS = frozenset(
     """
     _attn_implementation _commit_hash _name_or_path _num_labels architectures attn_implementation bos_token_id
-    chunk_size_feed_forward cls_token_id cross_attention_hidden_size directionality dtype eos_token_id
+    chunk_size_feed_forward cls_token_id cross_attention_hidden_size directionality dtype emb_size eos_token_id
     finetuning_task gradient_checkpointing label2id language mask_token_id model_max_length model_type name
     output_attentions output_hidden_states output_past pooler_fc_size pooler_num_attention_heads
-    pooler_num_fc_layers pooler_size_per_head pooler_type return_dict sentence_transformers sep_token_id
-    tie_encoder_decoder tokenizer_class torch_dtype torchscript transformers_version unk_token_id
+    pooler_num_fc_layers pooler_size_per_head pooler_type pre_trained return_dict
+    sbert_ce_default_activation_function sentence_transformers sep_token_id tie_encoder_decoder tokenizer_class
+    torch_dtype torchscript training transformers_version unk_token_id
     use_bfloat16 use_cache xla_device
     """.split()
 )

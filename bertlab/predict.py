@@ -1,7 +1,7 @@
 """Predictions as plain rows, as the command line prints and writes them."""
 
 import json
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from bertlab.explain.text import encode
 from bertlab.explain.words.fill import fill_mask, typed_masks
 from bertlab.inputs.features import cut_words
 from bertlab.io.atomic import atomic_lines, check_out, keep_apart
+from bertlab.io.files import rereadable
 from bertlab.io.locate import locate
 from bertlab.model import BertForPreTraining
 from bertlab.model.base import PretrainedModel
@@ -132,6 +133,9 @@ def predict_file(
         task.batch_size = settings.batch_size
         as_text = file_format(task, model, out)
         options = files.reading(pairs=task.learned.pairs if task.learned else None, labelled=False)
+        path = rereadable(path)
+        if files.on_error == "stop":  # before hours of predicting, whose results a bad line would discard
+            deque(task.read_new(path, options), maxlen=0)
         examples, ids = task.read_new(path, options), Counter[str]()
         predictions = named_predictions(opened, task, tqdm(examples, unit="example", delay=1), ids)
         count = atomic_lines(out, (as_text(identity, prediction) for identity, prediction in predictions))

@@ -4,6 +4,7 @@ import gc
 import os
 import shutil
 import signal
+import sys
 from dataclasses import replace
 from functools import cache
 from types import SimpleNamespace
@@ -20,6 +21,8 @@ from bertlab.training.engine.optim import Optimization
 from bertlab.training.recipes import PretrainRecipe
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background of a shell Ctrl-C may be ignored
+
+collect_ignore = [] if sys.platform == "linux" else ["hostile"]  # its bounds on memory are Linux's
 
 # No example fails for being slow. `make test` tries the same few each time, `make test-all` draws many new ones.
 FEWER, ALL = 4, 100

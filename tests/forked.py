@@ -3,8 +3,13 @@
 Only for what computes no tensors: threads of PyTorch do not come along.
 """
 
+import sys
 from collections.abc import Callable
 from multiprocessing import get_context
+
+import pytest
+
+forks = pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot fork")
 
 
 def forked(work: Callable[[], object]):

@@ -1,4 +1,3 @@
-import dataclasses
 import json
 
 import pytest
@@ -44,11 +43,6 @@ def test_round_trip_through_a_dict_and_a_file(tmp_path):
     assert BertConfig.from_pretrained(tmp_path) == config
 
 
-def test_the_config_cannot_be_changed():
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        BertConfig().hidden_size = 3
-
-
 # As in bert-base-multilingual-cased and in checkpoints saved by old releases of transformers.
 OLD_FIELDS = {
     "architectures": ["BertForMaskedLM"],
@@ -79,19 +73,15 @@ def test_harmless_published_fields_are_ignored():
         ("add_cross_attention", True),
         ("tie_word_embeddings", False),
         ("pruned_heads", {"0": [1]}),
+        ("structure", ["conv"]),
         ("hidden_act", "silu"),
         ("embedding_size", 128),  # ALBERT's and ELECTRA's
         ("num_attention_heads", 7),
         ("num_attention_heads", 0),
-        ("hidden_size", "768"),
-        ("hidden_size", 768.0),
-        ("num_hidden_layers", True),
-        ("vocab_size", None),
         ("vocab_size", -3),
         ("hidden_dropout_prob", 1.0),
         ("attention_probs_dropout_prob", -0.1),
         ("layer_norm_eps", 0.0),
-        ("initializer_range", float("nan")),
         ("pad_token_id", 30522),
         ("pad_token_id", -1),
     ],
@@ -105,26 +95,6 @@ def test_what_would_be_another_computation_is_named(field, value):
 def test_unknown_size():
     with pytest.raises(InputError, match="'huge' is unknown.*tiny"):
         BertConfig.from_size("huge")
-
-
-@pytest.mark.parametrize("content", ["", "{", "[1]", '"text"', b"\xff\xfe\x00"])
-def test_a_damaged_config_names_its_file(tmp_path, content):
-    path = tmp_path / "config.json"
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    with pytest.raises(InputError, match="config.json") as caught:
-        BertConfig.from_pretrained(tmp_path)
-    assert "\n" not in str(caught.value)
-
-
-def test_a_wrong_field_names_file_and_field(tmp_path):
-    (tmp_path / "config.json").write_text('{"rotary": true}')
-    with pytest.raises(InputError, match="config.json: field 'rotary'"):
-        BertConfig.from_pretrained(tmp_path)
-
-
-def test_a_folder_without_config(tmp_path):
-    with pytest.raises(InputError, match="config.json is missing"):
-        BertConfig.from_pretrained(tmp_path)
 
 
 def test_an_adapter_without_a_config_has_that_of_its_base(tmp_path):
@@ -174,9 +144,6 @@ def test_changing_labels():
     [
         ({"num_labels": 0}, "num_labels"),
         ({"num_labels": "3"}, "num_labels"),
-        ({"id2label": {1: "a", 2: "b"}}, "from 0 on, not 1, 2"),
-        ({"id2label": {}}, "from 0 on"),
-        ({"id2label": ["a", "b"]}, "id2label must give"),
         ({"id2label": {"first": "a"}}, "id2label must give"),
         ({"problem_type": "guessing"}, "problem_type 'guessing'.*regression"),
         ({"classifier_dropout": 1.5}, "classifier_dropout must be"),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import bertlab
+from tests.forked import forks
 
 ROOT = Path(__file__).parent.parent
 HEAVY = set(
@@ -45,10 +46,12 @@ def test_this_checkout_is_tested_in_processes_too(tmp_path):
     assert Path(bertlab.__file__) == Path(found) == ROOT / "bertlab" / "__init__.py"
 
 
+@forks
 def test_import_is_light(loaded):
     assert "bertlab" in loaded["bertlab"] and not HEAVY & loaded["bertlab"]
 
 
+@forks
 def test_loading_a_model_is_light(loaded):
     """Drawing numbers on the "meta" device would import a compiler's worth of modules."""
     assert "safetensors" in loaded["model"] and "sympy" not in loaded["model"]
@@ -58,6 +61,7 @@ SLOW = """transformers datasets scipy bertlab.corpora.storyworld bertlab.corpora
 bertlab.explain bertlab.predict bertlab.training.pretrain bertlab.training.finetune""".split()
 
 
+@forks
 def test_help_waits_for_nothing_slow(loaded):
     assert "bertlab.cli.main" in loaded["command"] and not loaded["command"] & set(SLOW)
 
@@ -67,6 +71,7 @@ SOMETIMES = """storyworld docstring_pairs tabular records conll squad hub_datase
 distill chinese""".split()
 
 
+@forks
 @pytest.mark.parametrize("training", ["pretrain", "finetune"])
 def test_a_training_imports_what_every_run_of_it_needs(training, loaded):
     names = [name.rpartition(".")[2] for name in loaded[training] if name.startswith("bertlab.")]

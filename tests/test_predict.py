@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -154,6 +155,7 @@ def test_a_slip_in_columns_makes_no_texts_of_them(content, tmp_path):
         predict_file("storyworld-tiny-entities", tmp_path / "a.txt", tmp_path / "out.jsonl", FileOptions())
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a pipe has no name on Windows")
 def test_texts_may_come_through_a_pipe(tmp_path):
     """They are looked at to tell texts from words, and can be read but once."""
     end, begin = os.pipe()
@@ -170,15 +172,6 @@ def test_a_mask_behind_the_end_of_what_is_read_is_said():
         fill_in(f"He closed the [MASK] . {rest} She opened the [mask] .", "storyworld-tiny", 1)
     with pytest.raises(InputError, match=r"no \[MASK\] is among the 256 tokens that are read: shorten"):
         fill_in(f"{rest} He closed the [MASK] .", "storyworld-tiny", 1)
-
-
-def test_answers_of_the_bundled_model_are_those_of_the_explorer():
-    asked = "Who bought a kite?", "Rosa went to the store. There she bought a kite."
-    rows = predict_one("storyworld-tiny-qa", dict(zip(("question", "passage"), asked, strict=True)), top=3)
-    _, task = open_task("storyworld-tiny-qa")
-    shown = answer(BertForQuestionAnswering.from_pretrained("storyworld-tiny-qa"), task.tokenizer, *asked, n=3)
-    assert [row["text"] for row in rows] == [span.text for span in shown.spans]
-    assert [row["probability"] for row in rows] == pytest.approx([span.probability for span in shown.spans], abs=1e-6)
 
 
 PASSAGE = {"question": "a", "passage": "a"}
@@ -203,13 +196,6 @@ def test_mistakes_are_named(name, models):
     model, given, message = MISTAKES[name]
     with pytest.raises(InputError, match=message):
         predict_one(str(models / model), given)
-
-
-def test_a_pretrained_model_fills_in_masks_alone():
-    with pytest.raises(InputError, match="has no head for a task: fine-tune it first"):
-        predict_one("storyworld-tiny", {"text": "a", "choices": ("b", "c")})
-    with pytest.raises(InputError, match="MASK"):
-        fill_in("a dog", "storyworld-tiny", 1)
 
 
 def test_an_encoder_without_the_head_is_refused_not_guessed_with(pretrained, tmp_path):

@@ -318,37 +318,6 @@ def test_truncation_kept_in_a_file_is_switched_off(tiny, tmp_path):
     assert Tokenizer.from_pretrained(tmp_path)(LINES[0])["input_ids"].shape[1] > 9
 
 
-SPECIALS = "\n".join(SPECIAL_TOKENS) + "\n"
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("vocab.txt", "", "vocab.txt is empty"),
-        ("vocab.txt", SPECIALS + "dog\ncat\ndog\n", r"vocab.txt, line 8: repeats the token 'dog' of line 6"),
-        ("vocab.txt", SPECIALS.replace("[MASK]\n", ""), r"vocab.txt: .*\[MASK\]"),
-        ("vocab.txt", SPECIALS.replace("[CLS]\n", ""), r"vocab.txt: .*\[CLS\]"),
-        ("vocab.txt", b"[PAD]\n\xff\xfe", "vocab.txt: not UTF-8 at byte 6"),
-        ("tokenizer.json", "{", "tokenizer.json: cannot be read as JSON"),
-        ("tokenizer.json", tokenizers.Tokenizer(tokenizers.models.BPE()).to_str(), "BPE, not WordPiece"),
-        ("tokenizer.json", tokenizers.Tokenizer(tokenizers.models.WordPiece()).to_str(), "BertNormalizer"),
-        ("readme.txt", "hello", "neither tokenizer.json nor vocab.txt"),
-    ],
-)
-def test_bad_files_are_named(tmp_path, name, content, message):
-    (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
-    with pytest.raises(InputError, match=message):
-        Tokenizer.from_pretrained(tmp_path)
-
-
-@pytest.mark.parametrize("content", ["{", "[]"])
-def test_bad_options_are_named(tmp_path, content):
-    (tmp_path / "vocab.txt").write_text(SPECIALS)
-    (tmp_path / "tokenizer_config.json").write_text(content)
-    with pytest.raises(InputError, match="tokenizer_config.json"):
-        Tokenizer.from_pretrained(tmp_path)
-
-
 def test_saving_where_a_file_stands(tiny, tmp_path):
     (tmp_path / "taken").write_text("mine")
     with pytest.raises(InputError, match="taken"):

@@ -14,7 +14,7 @@ from bertlab.io.locate import bundled_models, locate
 from web.siblings import TEXTS, loss_by_rounding, sureness
 from web.stage import ROOT, stage
 from web.stored import stored_answers
-from web.weights import OTHERS, chosen_weights, copy_model, opened
+from web.weights import OTHERS, WEIGHTS, chosen_weights, copy_model, opened
 
 WEB = Path(__file__).parent
 SITE = ROOT / "build" / "site"
@@ -105,10 +105,12 @@ def entry(name: str, folder: Path) -> dict:
 
 def keep_offline(site: Path) -> None:
     """Write the service worker, which keeps the live page, but for the weights, from the first visit on, and the search
-    index from the first search on."""
+    index from the first search on. Weights are renewed where those of an older build were kept."""
     wrote = json.loads((site / "live" / "site.json").read_text())
-    read = [(model, OTHERS) for model in wrote["models"]] + [(one, ADAPTER_FILES[:-1]) for one in wrote["siblings"]]
-    small = [f"live/models/{one['name']}/{file}?{one['version']}" for one, names in read for file in names]
+    read = [(one, (*OTHERS, WEIGHTS)) for one in wrote["models"]] + [(one, ADAPTER_FILES) for one in wrote["siblings"]]
+    models = [f"live/models/{one['name']}/{file}?{one['version']}" for one, names in read for file in names]
+    weights = [path for path in models if WEIGHTS in path]
+    small = [path for path in models if path not in weights]
     page = [path for path in files(site / "live") if "models" not in path.parts]
     content = hashlib.sha256(b"".join(path.read_bytes() for path in files(site)))
     script = (WEB / "sw.js").read_text(encoding="utf-8")
@@ -116,6 +118,7 @@ def keep_offline(site: Path) -> None:
         "VERSION": content.hexdigest()[:12],
         "LIVE": ["live/", *addresses(site, page), *small],
         "SEARCH": addresses(site, files(site / "pagefind")),
+        "WEIGHTS": weights,
     }.items():
         script = script.replace(f'"{name}"', json.dumps(value))
     (site / "sw.js").write_text(script, encoding="utf-8")

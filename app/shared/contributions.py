@@ -1,16 +1,16 @@
 """What each token contributes to an output: its attributions as a sentence, as marked text and as bars."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
 from app.shared.model import models
 from app.shared.page import progress
-from app.shared.page.cell import Cell
-from app.shared.page.exports import exports
+from app.shared.page.exports import Cell, exports
 from app.shared.page.layout import show_chart
-from app.shared.page.markdown import explained, numbered, plain, signed
+from app.shared.page.markdown import explained, numbered, plain
 from bertlab.draw.charts.attribution import attribution_bars, attribution_table
+from bertlab.draw.percent import signed
 from bertlab.explain.attribution import Attribution
 from bertlab.vocabulary import SPECIAL_TOKENS
 
@@ -55,11 +55,10 @@ def show(name: str, both: tuple[Attribution, Attribution], output: str, unit: st
     exports(name, attribution_table(found, control), code, bars)
 
 
-def words(found: Attribution, positions: Iterable[int]) -> list[Contribution]:
-    """Return the words and punctuation marks at `positions`, each with the summed attributions of its pieces."""
+def words(found: Attribution) -> list[Contribution]:
+    """Return the words and punctuation marks, each with the summed attributions of its pieces."""
     merged: list[tuple[str, float]] = []
-    for position in positions:
-        token, value = found.tokens[position], float(found.values[position])
+    for token, value in zip(found.tokens, found.values.tolist(), strict=True):
         if token.startswith("##") and merged:
             merged[-1] = merged[-1][0] + token[2:], merged[-1][1] + value
         elif token not in SPECIAL_TOKENS or token == UNKNOWN:
@@ -75,7 +74,7 @@ def strongest(contributions: Sequence[Contribution]) -> list[str]:
 
 def in_a_sentence(output: str, found: Attribution) -> str:
     """Say which words of the text contribute most to an output, and which one counts most against it."""
-    contributions, output = words(found, range(len(found.tokens))), f"“**{plain(output)}**”"
+    contributions, output = words(found), f"“**{plain(output)}**”"
     towards = strongest(contributions)
     if not towards:
         return f"No word of the text contributes noticeably to {output}."

@@ -17,8 +17,9 @@ import logging
 import random
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from app.shared.model import models
@@ -27,7 +28,6 @@ from app.shared.page import confidence
 from app.views.play import guesses
 from app.views.play.gap import Version
 from app.views.tasks import names, opinion, the_answer
-from app.views.tasks.reading import Reading
 from bertlab.corpora.examples import QAExample
 from bertlab.corpora.labelled.conll import read_conll
 from bertlab.corpora.labelled.squad import read_squad
@@ -74,9 +74,9 @@ def gaps() -> Iterator[Reply]:
         yield Reply(row["text"], word, row["accepted"], word in accepted, guesses.is_sure(found))
 
 
-def opinions() -> Iterator[Reply]:
+def opinions(file: str) -> Iterator[Reply]:
     loaded = models.stand_in("text label", DEFAULT_MODEL)
-    for row in rows("opinions.csv"):
+    for row in rows(file):
         labelled = models.compute(label_text, loaded, row["text"], None, loaded.limit)
         ranked, measured = opinion.verdict(loaded, labelled.said, row["text"])
         label, doubt = ranked[0][0], confidence.doubt(ranked, confidence.LABEL, measured)
@@ -123,12 +123,18 @@ def answered(file: Path) -> Iterator[tuple[QAExample, Answer, bool]]:
     """Yield each question of a SQuAD file, its answer, and whether that is right (SQuAD's exact match)."""
     loaded = models.stand_in("answer", DEFAULT_MODEL)
     for example in read_squad(file):
-        found = Reading(loaded, example.question, example.context).found
+        found = the_answer.Reading(loaded, example.question, example.context).found
         exact, _ = answer_score(right_answers(example), found.best.text)
         yield example, found, exact == 1
 
 
-KINDS = {"gaps": gaps, "opinions": opinions, "sentences with names": name_lists, "questions": answers}
+KINDS: dict[str, Callable[[], Iterator[Reply]]] = {
+    "gaps": gaps,
+    "opinions": partial(opinions, "opinions.csv"),
+    "plain opinions": partial(opinions, "plain-opinions.csv"),
+    "sentences with names": name_lists,
+    "questions": answers,
+}
 
 
 def table(replies: dict[str, list[Reply]]) -> str:

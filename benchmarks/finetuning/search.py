@@ -3,11 +3,12 @@
     python benchmarks/finetuning/search.py                          # words alone: TF-IDF and BM25
     python benchmarks/finetuning/search.py --model runs/my-search   # also with a model that learned from pairs
     python benchmarks/finetuning/search.py --raw storyworld-tiny    # also vectors alone, of any model; minutes
-    python benchmarks/finetuning/search.py --questions tests/search/dev_questions.toml  # or more_questions: to choose
+    python benchmarks/finetuning/search.py --questions benchmarks/finetuning/dev_questions.toml  # others
 
-The questions are those of tests/search/questions.toml, written before any search had been run. The rank is that of the
-first right function among all functions of the environment: their number, and so the figures, depend on what is
-installed. The last column names the questions whose answer is not among the first five.
+The questions are those of questions.toml beside this file, written before any search had been run; dev_questions.toml
+and more_questions.toml are for choosing settings. The rank is that of the first right function among all functions of
+the environment: their number, and so the figures, depend on what is installed. The last column names the questions
+whose answer is not among the first five.
 """
 
 import argparse
@@ -26,7 +27,7 @@ from bertlab.search.vectors import TextEncoder
 from bertlab.tasks.measures import score_ranks
 from bertlab.tokenizer import Tokenizer
 
-QUESTIONS = Path(__file__).parents[2] / "tests" / "search" / "questions.toml"
+QUESTIONS = Path(__file__).with_name("questions.toml")
 HEAD = ("ranked by", "recall@1", "recall@5", "MRR", "found", "missed")
 
 

@@ -14,6 +14,7 @@ from bertlab.training.engine.signals import exit_code
 
 if TYPE_CHECKING:
     from bertlab.compare.material import Parts
+    from bertlab.tasks.base import Task
 
 FAMILIES = ("sentence", "pair", "token", "qa", "choice")
 TOYS = " These are toy models{}: read the form, not the figures."
@@ -41,7 +42,8 @@ class Compare:
     """Toy models, one task (names in a text) and a few steps: about three minutes on two free cores (`size`, the widest
     models, and `masking`, the most, take longer), to see how it works."""
     text: tuple[Path, ...] = ()
-    """Pretrain on your own text (files or folders), and compare by questions on the fifth of it that is held out."""
+    """Pretrain on your own text (files, or folders with their subfolders), and compare by questions on the fifth of it
+    that is held out."""
     data: tuple[str, ...] = ()
     """With --text: compare by labelled examples of yours instead, as TASK=FILE, for example sentence=reviews.csv
     pair=inference.tsv (also token, qa, choice; files as for finetune). A fifth of them is the test set."""
@@ -117,4 +119,12 @@ def read_labelled(given: Sequence[str]) -> "dict[str, Parts]":
         examples = list(task.family.read_examples(path, FileOptions().reading(pairs=task.pairs)))
         with naming(path):
             found[name] = parts_of(examples)
+            check_labels(found[name], task.family)
     return found
+
+
+def check_labels(parts: "Parts", family: "type[Task]") -> None:
+    """Raise an InputError for a label that the examples to learn from lack."""
+    labels = {name: {label for e in part for label in family.counted_labels(e)} for name, part in parts.items()}
+    if rare := sorted((labels["dev"] | labels["test"]) - labels["train"]):
+        raise InputError(f"the label {rare[0]!r} is in too few examples to be learned and measured: leave it out")

@@ -48,7 +48,8 @@ class Data:
     split: Literal["train", "dev", "test"] = "train"
     """test and dev hold combinations that train never shows."""
     text: tuple[Path, ...] = ()
-    """For cloze: text files, folders of them, or pydoc. For sources: two text files or more, or a folder of them."""
+    """For cloze: text files, folders of them, or pydoc. For sources: two text files or more, or a folder of them.
+    Folders are read with their subfolders."""
     packages: tuple[str, ...] = PACKAGES
     """For docstrings: the installed packages to take."""
     data: Path | None = None
@@ -188,7 +189,8 @@ class Corpus:
     of several sizes cut it."""
 
     text: Positional[tuple[Path, ...]]
-    """Text files (.txt, .md) or folders; or the words pydoc and storyworld. A file LICENCES beside them is quoted."""
+    """Text files (.txt, .md), or folders with their subfolders; or the words pydoc and storyworld. A file LICENCES
+    beside them is quoted."""
     out: Path | None = None
     """Write the card there, as Markdown; it is printed if not given."""
     sizes: tuple[int, ...] = (1000, 4000, 16_000)
@@ -223,7 +225,8 @@ class Tokenize:
     """
 
     text: Positional[tuple[Path, ...]] = ()
-    """Text files (.txt, .md) or folders; or the words pydoc (docstrings, as in pretrain) and storyworld."""
+    """Text files (.txt, .md), or folders with their subfolders; or the words pydoc (docstrings, as in pretrain) and
+    storyworld."""
     dataset: str | None = None
     """Instead of these a data set of the hub, streamed: org/name or org/name/configuration, or the folder of one."""
     column: str = "text"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from bertlab.cli.shared.messages import print_result, say
 from bertlab.cli.shared.settings import Flat, Positional
 from bertlab.errors import InputError
+from bertlab.inputs.features import cut_words
 from bertlab.io.files import present
 from bertlab.io.locate import locate
 from bertlab.model.base import open_weights
@@ -78,11 +79,14 @@ def evaluate_task(
     task.batch_size = batch_size
     examples = file_examples(task, model.config, data, files) if data else world_examples(name, task, model.config)
     predictions = list(task.predict(model, tqdm(examples, unit="example", leave=False)))
+    if task.cut:
+        say(cut_words(task.cut, len(examples), task.cut_at))
     return task.measures(examples, predictions)
 
 
 def file_examples(task: "Task", config: "BertConfig", data: Path, files: FileOptions) -> "Sequence":
     """Read the examples of a file, as the model was taught to, that it can be measured by; say what was left out."""
+    from bertlab.cli.shared.doubts import quoted
     from bertlab.cli.shared.examples import known_examples, unread_columns
     from bertlab.tasks.sequence import problem_of
 
@@ -90,7 +94,8 @@ def file_examples(task: "Task", config: "BertConfig", data: Path, files: FileOpt
     examples = list(task.read_examples(data, options))
     with naming(data):
         known, left_out = known_examples(task, examples, config, files.on_error == "skip")
-    warnings = (f"warning: {data}: {warning}" for warning in unread_columns(data, files, examples))
+    doubts = [*quoted(examples), *unread_columns(data, files, examples)]
+    warnings = (f"warning: {data}: {warning}" for warning in doubts)
     for message in filter(None, (options.skipped, left_out, *warnings)):
         say(message)
     return known
@@ -116,9 +121,9 @@ def learned(name: str) -> "Learned":
     from bertlab.training.run_files import read_record
 
     path = locate(name) / "recipe.json"
-    if not present(path):
-        return Learned() if "cls.seq_relationship.weight" in open_weights(path.parent) else Learned("none")
-    recipe = read_record(path)
+    recipe = read_record(path) if present(path) else {}
+    if "cls.seq_relationship.weight" not in open_weights(path.parent):
+        recipe["second_task"] = "none"
     found = Learned(recipe.get("second_task", "next"), recipe.get("max_tokens", Learned.max_tokens))
     if found.max_tokens < (least := least_tokens(found.second_task)):
         raise InputError(f"{path}: max_tokens is {found.max_tokens}, which must be at least {least}")

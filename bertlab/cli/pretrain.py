@@ -20,6 +20,7 @@ from bertlab.config import VARIANTS, BertConfig
 from bertlab.errors import InputError
 from bertlab.io.files import expanded
 from bertlab.tokenizer import Tokenizer
+from bertlab.training.recipes import SHAPE
 from bertlab.training.run_settings import PretrainSettings
 
 if TYPE_CHECKING:
@@ -31,14 +32,13 @@ if TYPE_CHECKING:
 
 # they change the result, some by rounding
 IN_CARD = ("minutes", "half", "devices", "micro_batch", "precision", "teacher", "model", "set")
-SHAPE = ("num_hidden_layers", "hidden_size", "num_attention_heads", "position_init", "attention_init", *VARIANTS)
 OVERRULED = {  # fields of the recipe that have no effect beside an option
     "store": ("vocab_size", "lowercase", "documents"),
     "text": ("documents",),
     "data": ("documents",),
     "vocab": ("vocab_size",),
     "teacher": ("vocab_size", "teacher"),
-    "model": ("vocab_size", "model", *SHAPE),
+    "model": ("vocab_size", "model", "position_init", "attention_init", *SHAPE, *VARIANTS),
 }
 
 
@@ -54,8 +54,8 @@ class Pretrain:
     """storyworld-tiny, storyworld-live, own-text (the default with --text or --store), bert-base (the paper's)
     or english-scratch (the default with --data). The last three need --text, --store or --data."""
     text: tuple[Path, ...] = ()
-    """Text files (.txt, .md) or folders to learn from, instead of the storyworld; or the word pydoc: the
-    docstrings of Python and of the installed packages, over 10 MB of real English."""
+    """Text files (.txt, .md), or folders with their subfolders, to learn from, instead of the storyworld; or the word
+    pydoc: the docstrings of Python and of the installed packages, over 10 MB of real English."""
     data: Path | None = None
     """The folder of the public English corpora to learn from: novels, Wikipedia, speech and writing; for
     english-scratch also fiction, more of Wikipedia and film reviews, kept as a token store beside the run folder."""

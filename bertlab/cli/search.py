@@ -22,8 +22,8 @@ class Search:
     question: Positional[str]
     """What you look for, in your own words."""
     corpus: tuple[str, ...] = ("pydoc",)
-    """pydoc: the functions and classes of Python and of the installed packages; or files and folders of text (.txt,
-    .md), of which each paragraph can be found."""
+    """pydoc: the functions and classes of Python and of the installed packages; or text files (.txt, .md)
+    and folders with their subfolders, of which each paragraph can be found."""
     model: str | None = None
     """A model that was fine-tuned with bertlab finetune match, or a BERT of sentence-transformers: a bundled name, a
     folder or a hub id. If not given, the bundled english; --by words needs none."""

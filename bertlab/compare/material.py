@@ -65,7 +65,8 @@ class Material:
     def name(self, text: str, share: float) -> str:
         """Return what tells this text from others, for a hash."""
         if text == "own" and self.files:
-            digest = hashlib.sha256(repr([list(sentences) for sentences in self._texts["own"]]).encode())
+            parts = [[list(sentences) for sentences in self._texts[part]] for part in ("own", "held out")]
+            digest = hashlib.sha256(repr(parts).encode())
             text = digest.hexdigest()[:16]
         return f"{text} {self.documents} {share:g}" if text else ""
 

@@ -12,7 +12,8 @@ from bertlab.corpora.reading import check_prose, read_beginning, read_text
 from bertlab.corpora.sentences import Heading, split_sentences
 from bertlab.errors import InputError
 
-SUFFIXES = (".txt", ".md")
+SUFFIXES = (".txt", ".md")  # in any case
+TABLES = (".csv", ".tsv")
 DOCUMENT_SENTENCES = 50  # a longer run of paragraphs is cut, so that one novel is many documents
 
 HEADING = re.compile(
@@ -26,11 +27,12 @@ ITALICS = re.compile(r"(?<!\w)_([^_]+)_(?!\w)")  # as Project Gutenberg marks th
 
 
 def read_documents(paths: str | Path | Iterable[str | Path]) -> Iterator[Document]:
-    """Yield the documents of text and Markdown files (UTF-8), or of all `*.txt` and `*.md` files of a folder.
+    """Yield the documents of text and Markdown files (UTF-8), or of the `text_files` of a folder.
 
     A heading starts a new document, and so does the paragraph after 50 sentences: one novel gives many documents, which
     next-sentence prediction needs. Headings and Project Gutenberg's own words are left out, and of Markdown (.md)
-    everything but running text. InputError names a file that is missing, is not UTF-8, holds no text or JSON.
+    everything but running text. InputError names a file that is missing, is not UTF-8, is a table, or holds no text or
+    JSON.
     """
     paths = [paths] if isinstance(paths, str | Path) else paths
     for path in map(Path, paths):
@@ -39,16 +41,26 @@ def read_documents(paths: str | Path | Iterable[str | Path]) -> Iterator[Documen
 
 
 def text_files(path: Path) -> list[Path]:
-    """Return the text and Markdown files of a folder, or the file itself. InputError: the folder holds none."""
-    files = sorted(f for f in path.glob("*") if f.suffix in SUFFIXES) if path.is_dir() else [path]
+    """Return the text and Markdown files of a folder and its subfolders, sorted, without hidden ones and vocab.txt; or
+    the file itself. InputError: the folder holds none, or the file is a table."""
+    if not path.is_dir():
+        if path.suffix.lower() in TABLES:
+            raise InputError(f"{path}: a table, not running text: write its texts to a .txt file")
+        return [path]
+    files = sorted(file for file in path.rglob("*") if _is_text(file, path))
     if not files:
-        raise InputError(f"{path}: the folder holds no .txt or .md file")
+        raise InputError(f"{path}: the folder holds no {' or '.join(SUFFIXES)} file")
     return files
+
+
+def _is_text(file: Path, folder: Path) -> bool:
+    hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
+    return file.suffix.lower() in SUFFIXES and file.name != "vocab.txt" and not hidden and file.is_file()
 
 
 def _documents(path: Path) -> Iterator[Document]:
     empty = True
-    read = _markdown if path.suffix == ".md" else _novel
+    read = _markdown if path.suffix.lower() == ".md" else _novel
     text = read_text(path, option=False)
     check_prose(text, path)
     for document in assemble(path.stem, read(text)):
@@ -59,8 +71,8 @@ def _documents(path: Path) -> Iterator[Document]:
 
 
 def _novel(text: str) -> Iterator[Heading | list[str]]:
-    book = GUTENBERG.search(text)
-    for paragraph in re.split(r"\n\s*\n", ITALICS.sub(r"\1", book[1] if book else text)):
+    books = GUTENBERG.findall(text) or [text]  # a file may join several
+    for paragraph in re.split(r"\n\s*\n", ITALICS.sub(r"\1", "\n\n".join(books))):
         paragraph = paragraph.strip()
         yield Heading(paragraph.strip("= ")) if HEADING.fullmatch(paragraph) else split_sentences(paragraph)
 

@@ -131,7 +131,7 @@ def read_json_text(path: Path, encoding: str) -> str:
 
 @contextmanager
 def open_text(path: Path, encoding: str = "utf-8", newline: str | None = None) -> Iterator[Iterator[str]]:
-    """Give the lines of a file, without its byte order mark; a mark of UTF-16 or UTF-32 overrides UTF-8.
+    """Give the lines of a file, without its byte order mark; a mark of UTF-16 or UTF-32 overrides any other UTF.
 
     InputError names a file that cannot be read, an unknown encoding, the byte that does not fit it, or a line of more
     than LONGEST_LINE characters.
@@ -170,13 +170,16 @@ def _codec(file: BinaryIO, encoding: str) -> str:
         "a".encode(encoding)
     except (LookupError, ValueError) as error:
         raise InputError(f"--encoding {encoding}: no such encoding; utf-8, cp1252 and gb18030 are some") from error
-    if codecs.lookup(encoding).name != "utf-8":
+    name = codecs.lookup(encoding).name
+    if not name.startswith("utf"):
         return encoding
     mark = file.read(4)
     file.seek(0)
     if mark in (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE):
         return "utf-32"
-    return "utf-16" if mark[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
+    if mark[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        return "utf-16"
+    return "utf-8-sig" if name == "utf-8" else encoding
 
 
 def _place(error: UnicodeError, file: BinaryIO) -> str:

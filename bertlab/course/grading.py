@@ -159,7 +159,6 @@ def run_again(notebook: "NotebookNode", given: frozenset[str], limits: Limits) -
     not stop those below it. Returns why not all were run, or nothing.
     """
     from nbclient import NotebookClient
-    from nbclient.exceptions import DeadKernelError
 
     with tempfile.TemporaryDirectory(prefix="bertlab-", ignore_cleanup_errors=True) as scratch:
         client = NotebookClient(
@@ -175,7 +174,7 @@ def run_again(notebook: "NotebookNode", given: frozenset[str], limits: Limits) -
         try:
             running = client.async_execute(env=environment(scratch))
             asyncio.run(asyncio.wait_for(running, limits.notebook_seconds))
-        except (TimeoutError, DeadKernelError):  # nbclient may report a kernel that was ended for its time as dead
+        except (TimeoutError, RuntimeError):  # nbclient may report a kernel that was ended for its time as dead
             if time.monotonic() >= until:
                 return f"not run: the {limits.notebook_seconds} seconds for the notebook were over"
             return "not run: its process ended"

@@ -22,7 +22,13 @@ from bertlab.io.atomic import atomic_folder, atomic_write, check_out, keep_apart
 from bertlab.io.files import expanded, present
 from bertlab.io.hub import READING
 from bertlab.io.locate import locate
-from bertlab.model import BertForMultipleChoice, BertForTokenClassification
+from bertlab.model import (
+    BertForMaskedLM,
+    BertForMultipleChoice,
+    BertForPreTraining,
+    BertForTokenClassification,
+    BertModel,
+)
 from bertlab.model.base import PretrainedModel
 from bertlab.model.crf import CRF
 from bertlab.model.summary import model_class
@@ -60,11 +66,11 @@ class Agreement:
             self._count(pair[0], pair[1])
         if name in OF_TOKENS or (name == "logits" and expected.dim() == 3):
             expected, found = expected[mask], found[mask]
-        difference = float((expected - found).abs().max())
+        difference = float((expected - found).abs().nan_to_num(torch.inf).max())
         self.difference = max(self.difference, difference)
         self.relative = max(self.relative, difference / max(1.0, float(expected.abs().max())))
         if name in VECTORS:
-            self.cosine = min(self.cosine, float(F.cosine_similarity(expected, found, dim=-1).min()))
+            self.cosine = min(self.cosine, float(F.cosine_similarity(expected, found, dim=-1).nan_to_num(-1).min()))
         elif config.problem_type == "multi_label_classification":
             self._count(expected > 0, found > 0)
         elif name not in ENDS and expected.size(-1) > 1:
@@ -107,7 +113,7 @@ def export_model(name: str | Path, out: Path, int8: bool = False, *, progress: b
     folder, file = place_of(out)
     keep_apart(folder, [locate(name)])
     check_place(folder, name)
-    model = model_class(locate(name)).from_pretrained(name)
+    model = trained_parts(name)
     tokenizer = Tokenizer.from_pretrained(name)
     inputs = next(random_batches(model, tokenizer, 2))
     with atomic_folder(folder) as work, quiet():
@@ -132,10 +138,25 @@ def export_folder(name: str | Path, out: Path) -> None:
     check_place(out, name)
     if present(out / ROWS):
         raise InputError(f"{out} holds a run, whose model this would replace: give --out a folder of its own")
-    model = model_class(folder).trained(name, optional=("pooler", "nsp"), advice="fine-tune it first")
+    model = trained(model_class(folder), name)
     model.save_pretrained(out, Tokenizer.from_pretrained(name))
     for path in chain.from_iterable(map(folder.glob, READING)):
         atomic_write(out / path.relative_to(folder), path.read_bytes())
+
+
+def trained_parts(name: str | Path) -> PretrainedModel:
+    """Return the model of a checkpoint without the pooler or next-sentence head that it lacks, whose outputs would be
+    random. InputError: it lacks the rest of its head."""
+    model = trained(model_class(locate(name)), name)
+    if isinstance(model, BertForPreTraining) and model.untrained:
+        return trained(BertForMaskedLM, name)
+    if isinstance(model, BertModel) and model.untrained:
+        model.pooler = None
+    return model
+
+
+def trained(kind: type[PretrainedModel], name: str | Path) -> PretrainedModel:
+    return kind.trained(name, optional=("pooler", "nsp"), advice="fine-tune it first")
 
 
 def place_of(out: Path) -> tuple[Path, str]:
@@ -157,8 +178,12 @@ def progressing(batches: Iterable[Batch], shown: bool) -> Iterator[Batch]:
 
 
 def check_place(folder: Path, name: str | Path) -> None:
-    """Raise InputError for a folder that holds the config of another model than the one of this name."""
+    """Raise InputError for a folder that holds the config of another model than the one of this name, or a vocabulary
+    of something else."""
     config = folder / "config.json"
+    others = [folder / name for name in ("vocab.txt", "tokenizer.json") if present(folder / name)]
+    if others and not present(config):
+        raise InputError(f"{others[0]} belongs to something else: give --out a folder of its own")
     if present(config) and BertConfig.from_file(config).to_dict() != BertConfig.from_pretrained(name).to_dict():
         raise InputError(f"{config} is that of another model: give --out a folder of its own")
 

@@ -71,7 +71,11 @@ def computed_by_onnx(path: Path, model: PretrainedModel, inputs: Batch) -> Pretr
     names = list(named_outputs(sample))
 
     def forward(**batch: Tensor) -> object:
-        found = session.run(None, {name: batch[name].numpy() for name in inputs})
+        pairs = batch["input_ids"].dim() > inputs["input_ids"].dim()  # of texts that are each encoded alone
+        given = {name: batch[name].flatten(0, 1) if pairs else batch[name] for name in inputs}  # (B, 2, S) -> (2B, S)
+        found = session.run(None, {name: tensor.numpy() for name, tensor in given.items()})
+        if pairs:
+            found = [x.reshape(-1, 2, *x.shape[1:]) for x in found]  # (2B, H) -> (B, 2, H)
         return type(sample)(**{name: torch.from_numpy(np.asarray(x)) for name, x in zip(names, found, strict=True)})
 
     twin = copy.copy(model)

@@ -1,4 +1,4 @@
-"""Probabilities and shares in percent, everywhere in the same form."""
+"""Numbers as text, everywhere in the same form: probabilities and shares in percent, differences with their sign."""
 
 
 def percent(p: float) -> str:
@@ -11,6 +11,12 @@ def percent(p: float) -> str:
     if 0.995 <= p < 1:
         return "> 99%"
     return f"{100 * p:.{0 if p >= 0.0995 or p == 0 else 1}f}%"
+
+
+def signed(number: float, form: str = "+.2f") -> str:
+    """Return a number in a format, with a true minus sign; what is written as zero has no sign."""
+    shown = format(number, form)
+    return shown.lstrip("+-") if float(shown.strip("%")) == 0 else shown.replace("-", "−")
 
 
 def probability(p: float) -> str:

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 import torch
 
+from bertlab.evaluation.report import markdown_table
 from bertlab.evaluation.wording import meaning, with_interval
 from bertlab.io.atomic import atomic_write
 from bertlab.training.run_folder import MEASURES
@@ -34,12 +35,9 @@ def write_card(
     """
     columns = [measures, *baselines.values()]
     rows = [
-        " | ".join(
-            [f"| {meaning(name, second)}", *(with_interval(row, name) if name in row else "" for row in columns)]
-        )
-        + " |"
+        [words, *(with_interval(row, name) if name in row else "" for row in columns)]
         for name in measures
-        if meaning(name, second)
+        if (words := meaning(name, second))
     ]
     head = "license: apache-2.0\nlibrary_name: bertlab" if free else "library_name: bertlab"
     content = f"""---
@@ -51,9 +49,7 @@ def write_card(
 
 Made by `{command}` in {_time(seconds)} on {_machine()}, seed {recipe["seed"]}.
 
-| measured on held-out text | {" | ".join(["", *baselines])} |
-|---|{"---|" * len(columns)}
-{chr(10).join(rows)}
+{markdown_table(["measured on held-out text", "", *baselines], rows)}
 
 In brackets: 95% intervals over the examples. They ignore that another seed gives another model.
 

@@ -6,8 +6,10 @@ After Gebru et al. 2021, "Datasheets for Datasets", as far as a program can fill
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
+from bertlab.corpora.documents import text_files
 from bertlab.corpora.english.overlap import Overlap
 from bertlab.corpora.examples import Document
 from bertlab.corpora.letters import words as words_of
@@ -83,8 +85,9 @@ def shared_table(shared: Sequence[tuple[str, str]]) -> str:
 
 def licences(paths: Sequence[Path]) -> str:
     """Return what the files LICENCES beside the texts say, or that they say nothing."""
-    folders = dict.fromkeys(path if path.is_dir() else path.parent for path in paths)
-    files = [folder / LICENCES for folder in folders if (folder / LICENCES).is_file()]
+    places = chain.from_iterable([path / LICENCES if path.is_dir() else path, *text_files(path)] for path in paths)
+    beside = dict.fromkeys(place.parent / LICENCES for place in places)
+    files = [file for file in beside if file.is_file()]
     lines = [line for file in files for line in read_bytes(file).decode("utf-8", errors="replace").strip().splitlines()]
     return "  \n".join(lines)  # each a line in Markdown too
 

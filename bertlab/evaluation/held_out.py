@@ -48,7 +48,8 @@ def held_out(texts: Sequence[T], every: int = 20) -> tuple[list[T], list[T]]:
     """
     if len(texts) < 4:
         made = f"{len(texts)} document" + "s" * (len(texts) != 1)
-        raise InputError(f"the text makes {made}; at least 4 are needed: give more or longer files")
+        advice = "give more or longer files, with a blank line between paragraphs"
+        raise InputError(f"the text makes {made}; at least 4 are needed: {advice}")
     every = min(every, len(texts) // 2)
     kept = [text for i, text in enumerate(texts) if i % every]
     return kept, [text for i, text in enumerate(texts) if not i % every]

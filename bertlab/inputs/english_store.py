@@ -33,11 +33,12 @@ def english_store(
     Its vocabulary is that of the `tokenizer`, or learned from the text. A document stands in it as often as `copies`
     says of its genre, else once. Making takes some minutes: the text is read once for the vocabulary and once for the
     tokens. After a kill the same call goes on. Beside the store, STORE.md describes its text for a model card.
+    InputError: the store is there, but was made with another vocabulary than the `tokenizer`'s.
     """
     if not store.exists():
         tokenizer = tokenizer or _vocabulary(folder, store, vocab_size, lowercase, progress)
         write_store(store, _text(folder, store, copies, progress), tokenizer, progress=progress)
-    return TokenStore.open(store)
+    return TokenStore.open(store, tokenizer)
 
 
 def about(store: Path) -> str:

@@ -44,7 +44,11 @@ def _would_replace(out: Path, given: Path) -> bool:
         return True
     if out.is_dir():
         return given.is_file() and _lies_in(out, given)
-    return given.is_dir() and out.suffix in READ_IN_FOLDERS and _lies_in(given, out)
+    if not given.is_dir() or out.suffix.lower() not in READ_IN_FOLDERS:
+        return False
+    # texts are read in subfolders, too
+    below = out.suffix.lower() in (".txt", ".md") and any(map(given.samefile, out.resolve().parents))
+    return below or _lies_in(given, out)
 
 
 def _lies_in(folder: Path, file: Path) -> bool:

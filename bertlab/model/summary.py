@@ -14,8 +14,8 @@ from bertlab.io.adapter_config import base_of
 from bertlab.io.files import present
 from bertlab.io.locate import is_adapter, locate
 from bertlab.model.base import PretrainedModel, open_weights
-from bertlab.model.parameter_names import PARTS
-from bertlab.model.weights import check_layers, check_shapes, weights_file
+from bertlab.model.parameter_names import PARTS, published_names
+from bertlab.model.weights import Weights, check_layers, check_shapes, weights_file
 from bertlab.tokenizer import SPECIAL_TOKENS, Tokenizer
 
 CLASSES = {name: kind for name, kind in vars(models).items() if name.startswith("BertFor")}
@@ -73,6 +73,7 @@ def model_facts(name: str | Path) -> ModelFacts:
     model = kind.without_values(config)
     if stored is not None:
         check_shapes(model, stored)
+        leave_out_missing(model, stored)
     total = sum(parameter.numel() for parameter in model.parameters())
     return ModelFacts(
         name=str(name),
@@ -84,6 +85,14 @@ def model_facts(name: str | Path) -> ModelFacts:
         memory={precision: total * size for precision, size in BYTES.items()},
         tokenizer=tokenizer_facts(folder),
     )
+
+
+def leave_out_missing(model: PretrainedModel, stored: Weights) -> None:
+    """Take out the parameters that a checkpoint lacks, such as an untrained pooler."""
+    for name, _ in [*model.named_parameters()]:
+        if any(theirs not in stored for theirs in published_names(name)):
+            module, _, leaf = name.rpartition(".")
+            model.get_submodule(module).register_parameter(leaf, None)
 
 
 def model_class(folder: Path) -> type[PretrainedModel]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Ranker = Callable[[str], np.ndarray]  # a question -> how well each unit fits (N,): higher is better
 SHORTLIST = 150  # texts that a model reads for a question
-MEANING = 3.0  # what a cosine counts beside the share of the best score, by tests/search/dev_questions.toml
+MEANING = 3.0  # what a cosine counts beside the share of the best score, by dev_questions.toml of benchmarks
 
 
 def by_meaning(encoder: TextEncoder, vectors: "Tensor") -> Ranker:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from itertools import chain
 from pathlib import Path
 
+from bertlab.corpora.documents import SUFFIXES, text_files
 from bertlab.corpora.functions import Function, read_functions
 from bertlab.corpora.letters import words
 from bertlab.corpora.pydoc import installed, python_files
@@ -15,7 +16,6 @@ from bertlab.corpora.sentences import split_sentences
 from bertlab.errors import InputError
 from bertlab.search.cache import cached
 
-SUFFIXES = (".txt", ".md")
 PYDOC = "pydoc"
 LEAST_WORDS = 3  # of a paragraph
 LONGEST = 1500  # characters of a unit that are searched; a model reads fewer
@@ -67,7 +67,7 @@ def function_unit(function: Function) -> Unit:
 def paragraphs(path: Path) -> Iterator[Unit]:
     """Yield the paragraphs of a text file, each named by the line where it begins."""
     lines: list[str] = []
-    for number, line in enumerate([*read_text(path, option=False).splitlines(), ""], start=1):
+    for number, line in enumerate([*read_text(path, option=False).split("\n"), ""], start=1):
         if line.strip():
             lines.append(line.strip())
             continue
@@ -78,22 +78,17 @@ def paragraphs(path: Path) -> Iterator[Unit]:
 
 
 def _files(source: Path) -> list[Path]:
-    if source.is_dir():
-        files = sorted(file for file in source.rglob("*") if file.suffix in SUFFIXES and file.is_file())
-        if not files:
-            raise InputError(f"{source}: the folder holds no {' or '.join(SUFFIXES)} file")
-        return files
-    if source.is_file() and source.suffix not in SUFFIXES:
+    if source.is_file() and source.suffix.lower() not in SUFFIXES:
         raise InputError(
             f"{source}: no text; a corpus is pydoc, or files and folders of {' and '.join(SUFFIXES)} files"
         )
-    return [source]
+    return text_files(source)
 
 
 def _pydoc(read: Callable[[], Sequence[Function]]) -> list[Unit]:
     """Return the units of the installed packages: kept ones, if no Python file has changed since."""
     digest = hashlib.sha256(repr([field.name for field in fields(Unit)]).encode())
-    files = python_files(installed())
+    files = [(name, path) for name, path in python_files(installed()) if path.is_file()]  # not a dangling link
     for name, path in files:
         facts = path.stat()
         digest.update(f"{name} {facts.st_size} {facts.st_mtime_ns}\n".encode())

@@ -93,8 +93,8 @@ def kept_vectors(encoder: TextEncoder, name: str | Path, texts: Sequence[str], *
     digest = hashlib.sha256(f"{encoder.max_length} {encoder.pooling} {encoder.lower} {encoder.normalise}".encode())
     for tensor in encoder.model.state_dict().values():
         digest.update(tensor.numpy().tobytes())
-    vocabulary = encoder.tokenizer.convert_ids_to_tokens(range(encoder.tokenizer.vocab_size))
-    digest.update("\0".join([*vocabulary, "", *texts]).encode("utf-8", "surrogatepass"))
+    how = encoder.tokenizer.backend.to_str(), repr(encoder.model.config)
+    digest.update("\0".join([*how, *texts]).encode("utf-8", "surrogatepass"))
 
     def made() -> bytes:
         return encoder.encode(texts, progress=progress).half().numpy().tobytes()

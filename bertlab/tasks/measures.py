@@ -299,7 +299,7 @@ def score_ranks(ranks: Sequence[int]) -> dict[str, float]:
     better, and the mean of 1 / rank (mean reciprocal rank, Voorhees 1999), with intervals."""
     found = np.array(ranks, dtype=float)
     if not (found.size and (found >= 1).all()):
-        raise InputError("ranks count from 1, and there must be at least one of them")
+        raise InputError("no pair means the same (or a rank is below 1): there is nothing to measure")
     columns = {"mrr": 1 / found, "recall_at_1": found <= 1, "recall_at_5": found <= 5}
     figures = (bounded(name, float(column.mean()), np.mean, column.astype(float)) for name, column in columns.items())
     return {name: value for figure in figures for name, value in figure.items()}

@@ -37,10 +37,12 @@ FORWARD = 1 / 3  # of the operations of a step: the teacher takes no gradient
 def distillation(recipe: PretrainRecipe, tokenizer: Tokenizer) -> Objective:
     """Return what a student of `recipe.teacher` learns.
 
-    InputError: the teacher has another vocabulary, or no head for masked words, or another width than the student,
-    whose states are to be like its own.
+    InputError: the teacher has another vocabulary, reads left to right, has no head for masked words, or another width
+    than the student, whose states are to be like its own.
     """
     advice = "a teacher is a pretrained model"
+    if BertConfig.from_pretrained(recipe.teacher).is_decoder:
+        raise InputError(f"teacher {recipe.teacher} predicts the next word, not the hidden one: {advice} of both sides")
     teacher = BertForPreTraining.trained(recipe.teacher, optional=("pooler", "nsp"), advice=advice)
     if Tokenizer.from_pretrained(recipe.teacher).vocab != tokenizer.vocab:
         raise InputError(

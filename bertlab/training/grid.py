@@ -20,7 +20,7 @@ from bertlab.training.engine.optim import suited_rates
 from bertlab.training.engine.throughput import Row
 from bertlab.training.finetune import finetune
 from bertlab.training.finetune_recipe import FinetuneRecipe
-from bertlab.training.run_folder import MEASURES, STATES, check_parts, check_recipe, locked
+from bertlab.training.run_folder import MEASURES, STATES, check_data, check_parts, check_recipe, locked, note_data
 from bertlab.training.run_settings import FinetuneSettings
 
 BATCH_SIZES, EPOCHS = (16, 32), (2.0, 3.0, 4.0)
@@ -62,6 +62,7 @@ def search(
         for folder, trial in trials.items():
             if (folder / MEASURES).exists():  # it was run to its end
                 check_recipe(folder, trial)
+                check_data(folder, examples, dev)
             elif not run_trial(folder, trial, examples, dev, settings, **options):
                 return None
             measures = read_json(folder / MEASURES)
@@ -70,7 +71,8 @@ def search(
             if on_trial:
                 on_trial(label(trial), measures)
         chosen = max(measured, key=measured.__getitem__)
-        shutil.copytree(chosen, out, dirs_exist_ok=True)
+        # not its measures: they say that a run has been measured on the test set too
+        shutil.copytree(chosen, out, dirs_exist_ok=True, ignore=shutil.ignore_patterns(MEASURES))
         keep_bases(chosen, out)
         return trials[chosen]
 
@@ -89,6 +91,7 @@ def run_trial(
         shutil.rmtree(folder, ignore_errors=True)
     result = finetune(trial, examples, dev, out=folder, settings=replace(settings, resume=begun), **options)
     if not result.stopped:
+        note_data(folder, examples, dev)
         row = best_of(result.evaluations, result.task)
         atomic_write(folder / MEASURES, json.dumps({"best": row[result.task.best], **row}, indent=2) + "\n")
     return not result.stopped

@@ -67,7 +67,7 @@ def trained_model(recipe: PretrainRecipe, tokenizer: Tokenizer) -> BertForPreTra
 
     Heads that the checkpoint lacks are in `untrained`; `new_model` starts the one for masked words, the others are
     drawn from the seed. InputError: the model has another vocabulary than the text, or only a part of the head for
-    masked words, or none of it where positions alone learn.
+    masked words, or where positions alone learn no head for what they are to learn by.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(recipe.seed)
@@ -75,6 +75,8 @@ def trained_model(recipe: PretrainRecipe, tokenizer: Tokenizer) -> BertForPreTra
         optional = ("pooler", "nsp") if whole else ("pooler", "nsp", "mlm")
         advice = "pretraining goes on from a model that fills in masked words"
         model = BertForPreTraining.trained(recipe.model, optional=optional, advice=advice)
+    if recipe.learns == "positions" and recipe.second_task != "none" and model.untrained:
+        raise InputError(f"learns=positions: {recipe.model} has no trained head for pairs: --set second_task=none")
     if Tokenizer.from_pretrained(recipe.model).vocab != tokenizer.vocab:
         raise InputError(
             f"model {recipe.model} has another vocabulary than the text: its word pieces are what it knows, "

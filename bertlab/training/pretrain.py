@@ -76,6 +76,8 @@ def pretrain(
     Neither their number nor `micro_batch` changes what is learned, except for rounding and the draws of dropout.
     """
     run, recipe = Run(settings), recipe.with_model_shape()
+    if settings.minutes and (recipe.phases or recipe.masking.final_rate):
+        raise InputError("minutes: phases and masking.final_rate are shares of the steps, whose end it may cut off")
     if objective and out and not objective.saved:
         raise InputError(f"out={out}: a run folder is for a BERT's own objectives; save the model that is returned")
     tokenizer = known_tokenizer(texts, tokenizer, recipe)

@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -21,7 +20,7 @@ from bertlab.training.engine.micro_batches import Batch
 from bertlab.training.engine.precision import Products
 from bertlab.training.engine.reproducibility import Conditions, fixed_conditions
 from bertlab.training.engine.throughput import Row
-from bertlab.training.run_folder import RunFolder
+from bertlab.training.run_folder import RunFolder, fingerprint
 from bertlab.training.run_settings import RunSettings
 
 if TYPE_CHECKING:
@@ -99,10 +98,7 @@ class Run:
         """
         self.log, self.log_evaluation = call_each(on_log), call_each(on_evaluation)
         if self.folder:
-            digest = sha256()
-            for item in data:
-                digest.update(repr(item).encode())
-            self.folder.begin(digest.hexdigest()[:16], self.conditions)
+            self.folder.begin(fingerprint(data), self.conditions)
             wanted = self.settings.tensorboard, self.settings.wandb
             loggers = open_loggers(self.folder.folder, self.first, *wanted)
             log, log_evaluation = self._held.enter_context(loggers)

@@ -7,10 +7,12 @@ import os
 import shutil
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from functools import partial
+from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, get_type_hints
@@ -21,7 +23,7 @@ from torch import Tensor
 
 from bertlab.errors import InputError
 from bertlab.io.atomic import atomic_folder, atomic_write
-from bertlab.io.files import expanded
+from bertlab.io.files import expanded, present, read_text
 from bertlab.io.json_files import check_fields, read_json
 from bertlab.model.base import PretrainedModel
 from bertlab.model.weights import weights_file
@@ -38,6 +40,7 @@ NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.E
 RECIPE, MEASURES, STATES = "recipe.json", "measures.json", "resume"
 ROWS, EVALUATIONS = "metrics.csv", "dev.csv"  # of the training, and those on the dev set
 AT_START = (RECIPE, "machine.json", "baselines.json")  # what a run writes before its first step
+DATA = "data.txt"  # a fingerprint of the examples, once they are learned
 RUN_STATE = {"text": str, "minutes": float | None, "conditions": dict}  # what a run adds to each state, of which kind
 DEV_STATE = {"evaluations": Rows, "best": dict[str, Tensor]}  # what a fine-tuning adds
 
@@ -207,6 +210,25 @@ def check_parts(folder: Path, part: str, name: str, resume: bool) -> None:
         raise InputError(f"{folder} holds no unfinished {name} to resume")
     if not resume and (begun or weights_file(folder) or Checkpoints(folder / STATES)):
         raise InputError(f"{folder} holds a run already: go on with --resume, or choose another --out")
+
+
+def note_data(folder: Path, *sets: Iterable[Any]) -> None:
+    """Note in the folder of a run that has ended which examples it learned from and was chosen by."""
+    atomic_write(folder / DATA, fingerprint(chain(*sets)) + "\n")
+
+
+def check_data(folder: Path, *sets: Iterable[Any]) -> None:
+    """Raise an InputError if the run that has ended in the folder learned from other examples."""
+    if present(folder / DATA) and read_text(folder / DATA).strip() != fingerprint(chain(*sets)):
+        raise InputError(f"{folder} learned from other examples: resume with the same, or choose another --out")
+
+
+def fingerprint(data: Iterable[Any]) -> str:
+    """Return a hash of the data that a run learns from."""
+    digest = sha256()
+    for item in data:
+        digest.update(repr(item).encode())
+    return digest.hexdigest()[:16]
 
 
 def check_unfinished(folder: Path) -> None:

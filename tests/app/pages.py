@@ -42,7 +42,7 @@ def opened(page: str = FIRST, ask: bool = False, **link) -> AppTest:
 def one_of_each(links: Iterable[tuple[str, dict]]) -> list[tuple[str, dict]]:
     """The links, but one alone of those that differ in what was typed or in the number of a head, and in nothing else
     that is chosen."""
-    typed = {"text", "other", "pair", "question", "passage", "next_text", "next_pair", "film_text", "film_pair"}
+    typed = {"text", "other", "pair", "question", "passage", "next_text", "next_pair", "film_pair"}
     typed |= {"head", "off", "film_head"}
     found: dict = {}
     for page, link in links:

@@ -46,7 +46,7 @@ def test_a_link_of_a_chapter_opens_what_it_names(page, asked, readers_models):
         asked = asked | {"folder": readers_models[asked["folder"]]}
     app = opened(page or FIRST, **asked)  # the first page has no name in its address
     assert not app.exception and not app.error, boxes(app)
-    for key in asked.keys() & {"text", "pair", "film_text", "film_pair", "next_text", "next_pair"}:
+    for key in asked.keys() & {"text", "pair", "film_pair", "next_text", "next_pair"}:
         assert app.session_state[key] == asked[key]
     for key, value in asked.items():
         if key.endswith(("_tab", "_view")):

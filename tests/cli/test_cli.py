@@ -13,7 +13,6 @@ import pytest
 from bertlab import BertForPreTraining, Tokenizer
 from bertlab.cli.main import main
 from bertlab.cli.shared.material import PretrainingText
-from bertlab.corpora.documents import read_documents
 from bertlab.corpora.labelled.squad import read_squad
 from bertlab.corpora.storyworld.export import write_storyworld
 from bertlab.inputs.store import TokenStore
@@ -161,11 +160,6 @@ def test_a_data_set_becomes_a_store(place):
     assert done.returncode == 0 and "5 documents (1 empty left out)" in done.stderr, done.stderr
     store = TokenStore.open(place / "row-ids")
     assert store.tokenizer.decode(sum(store[4], [])) == "ann waits and waits and waits and waits and waits. it rains."
-
-
-def test_data_writes_what_the_readers_read(tmp_path):
-    assert len(list(read_squad(write_storyworld("questions", tmp_path / "q", 5, 0, "dev")))) == 5
-    assert len(list(read_documents([write_storyworld("documents", tmp_path / "d", 5, 0, "dev")]))) >= 1
 
 
 def test_questions_made_of_a_text_are_what_the_readers_read(tmp_path):

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from bertlab.cli.main import main
+from bertlab.cli.shared.doubts import quoted
+from bertlab.corpora.examples import TextExample
 from tests.alike import assert_alike
 
 QUICK = "--steps 2 --batch-size 8 --device cpu"
@@ -195,3 +197,12 @@ def test_texts_that_are_still_quoted_are_warned_of(cli, place):
     assert f"warning: {warning}" in cli(f"{ask} --train quoted.tsv --out quoted")[1]
     write(place / "plain.tsv", ["text\tlabel", *(row.replace('""', "''") for row in rows), '"" and "\t0'])
     assert "begin and end with" not in cli(f"{ask} --train plain.tsv --out unquoted")[1]
+
+
+def test_texts_with_commas_that_are_all_quoted_are_doubted():
+    """As Excel writes a file with tabs. A few may be quotations, and one without quotes shows that they are."""
+    excel = [TextExample(str(n), f'"good, {n}"' if n % 2 else f"bad {n}") for n in range(10)]
+    advice = "a file with tabs is read without quoting: save it with commas"
+    assert list(quoted(excel)) == [f'all 5 texts with a comma begin and end with a "; {advice}']
+    assert not list(quoted(excel[2:]))
+    assert not list(quoted([*excel, TextExample("", "so, so")]))

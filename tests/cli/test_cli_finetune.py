@@ -6,6 +6,7 @@ import os
 import random
 import shlex
 import signal
+import sys
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -312,16 +313,12 @@ def write_bad(place: Path) -> None:
     (place / "folder.csv").mkdir(exist_ok=True)
     for name in ("empty.csv", "empty.conll", "empty.json"):
         (place / name).write_bytes(b"")
-    (place / "binary.csv").write_bytes(bytes(range(256)) * 9)
     (place / "binary.conll").write_bytes(random.Random(0).randbytes(999))
-    (place / "cp1252.csv").write_bytes("text,label\nthe café is “nice”,red\nzwei Straßen,blue\n".encode("cp1252"))
     (place / "header.csv").write_text("text,label\n")
     (place / "wrong.csv").write_text("body,label\na,red\n")
     (place / "words.txt").write_text("a\nb\n")
     table(place / "unknown.csv", "text label", [("a", "red"), ("b", "green")])
     table(place / "same.csv", "text label", [(text, "red") for text in TEXTS])
-    table(place / "high.csv", "text label", [("a", "1.5"), ("b", "high")])
-    table(place / "nan.csv", "text label", [("a", "1.5"), ("b", "NaN")])
     table(place / "huge.csv", "text label", [(text, 10**30) for text in TEXTS])
     table(place / "endless.csv", "text label", [(text, 10**400) for text in TEXTS])
     table(place / "blank.csv", "text label", [("", "red"), (" ", "blue")])
@@ -343,9 +340,7 @@ MISTAKES = {  # those that are told before a file is read are in tests/hostile/t
         "finetune token --model tiny --out x --train words.conll --label-column kind",
         "--label-column",
     ),
-    "binary": (f"{TRAIN} binary.csv", "binary.csv"),
     "binary words": ("finetune token --model tiny --out x --train binary.conll", "binary.conll"),
-    "cp1252": (f"{TRAIN} cp1252.csv", "--encoding cp1252"),
     "no encoding": (f"{TRAIN} class.csv --encoding latin-99", "--encoding latin-99"),
     "unknown label to be measured by": ("evaluate class --data unknown.csv", "unknown.csv: example 3: the model knows"),
     "unknown label in dev": (f"{TRAIN} class.csv --dev unknown.csv", "unknown.csv: example 3"),
@@ -353,14 +348,13 @@ MISTAKES = {  # those that are told before a file is read are in tests/hostile/t
     "new label of words": ("evaluate token --data new.conll", "new.conll: example 1: the model knows no label 'B-new'"),
     "one label": (f"{TRAIN} same.csv", "same.csv: all"),
     "no names": ("finetune token --model tiny --out x --train plain.conll", "plain.conll: no word"),
-    "no number": (f"{TRAIN} high.csv --set problem=regression", "high.csv, line 3"),
-    "not a number": (f"{TRAIN} nan.csv --set problem=regression", "nan.csv, line 3"),
     "huge number": (f"{TRAIN} huge.csv --set problem=regression", "huge.csv: example"),
     "endless number": (f"{TRAIN} endless.csv --set problem=regression", "endless.csv, line 2"),
     "questions for sentence": (f"{TRAIN} squad2.json", "squad2.json"),
     "words for sentence": (f"{TRAIN} words.conll", "words.conll: there is no column 'text'"),
     "one choice": ("finetune choice --model tiny --out x --train single.jsonl", "single.jsonl, line 1"),
     "too few": (f"{TRAIN} few.csv", "few.csv: 2 examples are too few"),
+    "more folds than examples": (f"{TRAIN} class.csv --folds 999", "each fold needs one of the examples of the label"),
     "too few for a grid": (f"{TRAIN} few.csv --grid", "--dev"),
     "all rows bad": (f"{TRAIN} blank.csv --on-error skip", "left out 2 rows"),
     "nothing to learn from": ("finetune sentence --model tiny --out x", "--train"),
@@ -371,11 +365,9 @@ MISTAKES = {  # those that are told before a file is read are in tests/hostile/t
     "no batch": (f"{TRAIN} class.csv --batch-size 0", "batch_size=0"),
     "endless batch": (f"{TRAIN} class.csv --batch-size 99999999999", "between 1 and 65,536"),
     "no steps": (f"{TRAIN} class.csv --steps 0", "--steps 0"),
-    "steps backwards": (f"{TRAIN} class.csv --steps -5", "--steps -5"),
     "too short": (f"{TRAIN} class.csv --max-length 2", "max_length=2"),
     "smoothed answers": ("finetune qa --model tiny --out x --train squad1.json --set label_smoothing=0.1", "smoothing"),
     "a file is there": ("finetune sentence --model tiny --train class.csv --out class.csv", "class.csv"),
-    "grid with steps": (f"{TRAIN} class.csv --grid --steps 5", "--steps"),
     "grid with another rate": (f"{TRAIN} class.csv --grid --set optim.learning_rate=1", "--set optim.learning_rate=1"),
     "no model": ("predict --file class.csv --out x.jsonl", "--model"),
     "nothing to predict": ("predict --model class --file missing.csv --out x.jsonl", "missing.csv"),
@@ -387,12 +379,8 @@ MISTAKES = {  # those that are told before a file is read are in tests/hostile/t
     "bad row": ("predict --model class --file blank.csv --out x.jsonl", "blank.csv, line 2"),
     "one choice to choose from": ("predict a --choices b --model choice", "--choices"),
     "empty choice": ('predict a --choices b "" --model choice', "choice 2 is empty"),
-    "empty text": ('predict "" --model class', "the text is empty"),
-    "blank text": ('predict "  " --model token', "the text is empty"),
-    "control characters": ("predict '\x01\x02\u200b' --model class", "the text is empty"),
     "no pair": ("predict a --model pair", "--pair"),
     "empty pair": ('predict a --pair " " --model pair', "the pair is empty"),
-    "empty passage": ('predict --question who --passage "" --model squad1', "the passage is empty"),
     "question for a class": ("predict --question who --passage Ann --model class", "class cannot answer that"),
     "text for a question": ("predict a --model squad1", "squad1 cannot answer that"),
     "nothing to measure on": ("evaluate class", "--data"),
@@ -417,7 +405,7 @@ def test_mistakes_are_one_line_and_leave_nothing(name, trained, cli, place):
 @contextmanager
 def full_disk():
     """A file of 20 kB is the largest that can be written: recipe.json can, a model cannot."""
-    import resource  # Windows has none
+    import resource  # here, as Windows has none
 
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # then to write past it is an error, as on a full disk
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -429,6 +417,7 @@ def full_disk():
         signal.signal(signal.SIGXFSZ, handler)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows limits no file")
 def test_a_full_disk(trained, cli, place):
     trained("class")
     table(place / "many-texts.csv", "text label", zip(TEXTS * 20, LABELS * 20, strict=True))
@@ -495,8 +484,10 @@ def test_killed_while_it_is_measured(unbroken, cli, place, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr("bertlab.cli.shared.tuning.measure", interrupt)
-        assert cli(f"{LONGER} --out measured")[0] == 130
+        code, _, err = cli(f"{LONGER} --out measured")
+    assert code == 130 and "stopped while it was measured; the same command with --resume goes on" in err[-1]
     assert cli(f"{LONGER} --seed 1 --out measured --resume")[0] == 2
+    monkeypatch.setattr(loop, "train_step", lambda *_: pytest.fail("trained again"))
     assert cli(f"{LONGER} --out measured --resume")[0] == 0
     same_run(unbroken, place / "measured")
 

@@ -32,6 +32,13 @@ def labelled(config, tmp_path):
     return tmp_path / "labelled"
 
 
+def test_what_a_checkpoint_lacks_is_not_counted():
+    with safe_open(data_folder() / "models" / "english-scratch" / "model.safetensors", "pt") as file:
+        stored = sum(file.get_tensor(name).numel() for name in file.keys())
+    facts = model_facts("english-scratch")
+    assert facts.total == stored and "pooler" not in facts.parameters
+
+
 def test_counts_are_those_of_the_stored_tensors():
     facts = model_facts("storyworld-tiny")
     with safe_open(data_folder() / "models" / "storyworld-tiny" / "model.safetensors", "pt") as file:
@@ -102,12 +109,6 @@ def test_names_and_shapes_of_the_weights_are_checked_and_their_values_not_read(l
     monkeypatch.setattr("bertlab.model.weights.check_values", lambda *_: pytest.fail("values were read"))
     model_facts(labelled)
     assert torch.equal(torch.get_rng_state(), before)
-    (labelled / "model.safetensors").write_bytes(b"")
-    with pytest.raises(InputError, match="model.safetensors: damaged or cut short"):
-        model_facts(labelled)
-    (labelled / "model.safetensors").unlink()
-    with pytest.raises(InputError, match="model.safetensors is missing"):
-        model_facts(labelled)
 
 
 def test_a_hub_model_whose_weights_were_not_fetched(labelled, monkeypatch):

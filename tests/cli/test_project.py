@@ -16,8 +16,9 @@ from bertlab.cli.new import TEMPLATE
 from bertlab.corpora.documents import read_documents
 from bertlab.corpora.examples import Document
 from bertlab.corpora.sources import source_examples
+from bertlab.errors import InputError
 from bertlab.evaluation.card_sections import SECTIONS, add_sections, unanswered
-from bertlab.evaluation.corpus_card import corpus_card, cuts, duplicates
+from bertlab.evaluation.corpus_card import corpus_card, cuts, duplicates, licences
 from bertlab.evaluation.held_out import held_out
 from tests.cli.making import make, make_within
 from tests.cli.test_cli import bertlab, ok
@@ -185,14 +186,18 @@ def test_vocabularies_are_measured_on_held_out_words():
     (cut,) = cuts(documents, (60,))
     assert held_out(documents)[1] == documents[::2]
     assert cut[2:] == ["0%", "100.00%"]  # words whose letters the training part lacks
+    with pytest.raises(InputError, match="makes 3 documents; at least 4 .*, with a blank line between paragraphs"):
+        held_out(documents[1:])
 
 
 def test_a_text_without_licences_is_called_so(tmp_path):
     two_sources(tmp_path)
     (tmp_path / "LICENCES").unlink()
     assert "Not stated. Write a file LICENCES" in ok("data", "corpus", tmp_path, "--sizes", 100, cwd=tmp_path)
-    done = bertlab("data", "corpus", tmp_path, "--sizes", 3, "--out", "card.md", cwd=tmp_path)
-    assert done.returncode == 2 and not (tmp_path / "card.md").exists()
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sea.txt").rename(tmp_path / "sub" / "sea.txt")
+    (tmp_path / "sub" / "LICENCES").write_text("sea.txt: own\n")
+    assert licences([tmp_path]) == "sea.txt: own"  # they lie beside the texts
 
 
 # Labels from a text
@@ -244,24 +249,6 @@ def test_passages_that_name_a_source_are_left_out():
     ]
     documents.append(Document(("A goat.", "A path."), "hill"))
     assert {example.text for example in source_examples(documents, 10)} == {"Salt and boats. Both.", "A goat. A path."}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("sources",), "--text"),
-        (("sources", "--text", "sea.txt"), "1 source"),
-        (("sources", "--text", ".", "--count", 1), "--count 1"),
-        (("docstrings", "--packages", "no_such_package"), "no_such_package"),
-        (("sentiment", "--text", "sea.txt"), "not for sentiment"),
-    ],
-)
-def test_what_gives_no_labels_is_one_line_and_writes_nothing(arguments, words, tmp_path):
-    two_sources(tmp_path)
-    before = sorted(tmp_path.iterdir())
-    done = bertlab("data", *arguments, cwd=tmp_path)
-    assert done.returncode == 2 and words in done.stderr and done.stderr.count("\n") == 1
-    assert sorted(tmp_path.iterdir()) == before
 
 
 # The model card

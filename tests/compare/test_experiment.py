@@ -23,7 +23,7 @@ from bertlab.compare.report import Comparison, sentence
 from bertlab.compare.saved import open_saved, path_of, save, saved_names
 from bertlab.compare.statistics import Difference, Figure
 from bertlab.compare.systems import Claim, System, Table, budget
-from bertlab.compare.tables import FULL, QUICK, TABLES, find_table
+from bertlab.compare.tables import FULL, QUICK, TABLES
 from bertlab.corpora import storyworld
 from bertlab.corpora.examples import TokenExample
 from bertlab.relatives.kinds import RELATIVES, find_relative
@@ -90,11 +90,6 @@ def test_the_later_ones_take_as_many_operations():
         model = relative.new_model(replace(recipe, teacher=""), tok)
         whole[system.name] = recipe.steps * sum(count(model, batch) for batch in found) / len(found)
     assert {name: value for name, value in whole.items() if not 0.8 < value / whole["BERT"] < 1.25} == {}
-
-
-def test_an_unknown_table_is_named():
-    with pytest.raises(InputError, match="there is no table 'sizes': choose one of relatives, "):
-        find_table("sizes")
 
 
 # From end to end
@@ -277,30 +272,6 @@ def test_rows_of_the_paper_are_named_as_the_systems():
         assert all(len(row) == len(published.measures) for row in published.rows.values())
         if name != "size":  # our models are far smaller
             assert {*published.rows} <= {one.name for one in TABLES[name].systems}
-
-
-@pytest.mark.parametrize(
-    "arguments, message",
-    [
-        (["sizes"], "there is no table 'sizes': choose one of"),
-        (["size", "--seeds", "0"], "--seeds 0: give at least 1"),
-        (["pretraining-data", "--text", "README.md"], "--text: the table pretraining-data compares texts of its own"),
-        (["objectives", "--steps", "0"], "--steps 0: must be above 0"),
-        (["objectives", "--data", "sentence=a.csv"], "--data: needs --text, the text that the models read"),
-        (["objectives", "--text", "README.md", "--data", "a.csv"], "--data a.csv: write TASK=FILE, each task once"),
-        (
-            ["objectives", "--text", "README.md", "--data", "match=a.csv"],
-            "TASK one of sentence, pair, token",
-        ),
-        (["objectives", "--text", "README.md", "--data", "pair=no.csv"], "no.csv: "),
-    ],
-)
-def test_mistakes_are_one_line(arguments, message, capsys, tmp_path):
-    with pytest.raises(SystemExit) as ended:
-        main(["compare", *arguments, "--out", str(tmp_path / "out")])
-    lines = capsys.readouterr().err.splitlines()
-    assert ended.value.code == 2 and len(lines) == 1 and message in lines[0]
-    assert not (tmp_path / "out").exists()
 
 
 def test_too_little_text_is_one_line(tmp_path):

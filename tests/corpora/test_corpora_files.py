@@ -2,35 +2,14 @@ from pathlib import Path
 
 import pytest
 
-from bertlab.corpora.documents import read_documents
+from bertlab.corpora.documents import check_sources, read_documents, text_files
 from bertlab.corpora.examples import Document
 from bertlab.corpora.sentences import split_sentences
 from bertlab.errors import InputError
+from bertlab.search.units import read_units
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="real texts are not beside the clone (../shared/data)")
-
-
-@pytest.mark.parametrize(
-    "sentences",
-    [
-        ["One.", "Two!", "Three?", "Four"],
-        ["Mr. Smith met Dr. J. R. Watson at 4 A.M. in St. Paul.", "He left."],
-        ["Mrs. Lynde came.", "So did I.", "Then Prof. Hill spoke, e.g. of U.S. Grant."],
-        ['"No!" cried Alice.', '"Why?" he asked.', '"Because."'],
-        ['He said: "Is it true?', 'Yes."', "(She nodded.)", "Then he left."],
-        ["“Is it?” she asked.", "“It is.”", "‘Well!’"],
-        ["Wait... what?", "Yes!!", "No?!", "It cost 3.50 or 4.", "No. 5 is alive."],
-        ["I said no.", "Then I left."],
-        ["我爱你。", "你好吗？", "“好！”", "他说。"],
-        ["Élan is a word.", "Ünder too."],
-        ["<b>Bold.</b> it is", "no stop at the end"][:1],
-        ["🐶 barked.", "Then it slept."],
-    ],
-)
-def test_sentences_are_found_again(sentences):
-    assert split_sentences(" ".join(sentences)) == sentences
-    assert split_sentences("\n  ".join(sentences)) == sentences
 
 
 def test_spaces_and_nothing():
@@ -56,6 +35,8 @@ def test_chapters_and_length_make_documents(tmp_path):
 def test_gutenberg_words_are_left_out(tmp_path):
     text = "Licence.\n\n*** START OF THE PROJECT ***\n\nText.\n\n*** END OF THE PROJECT ***\nMore."
     assert [d.text for d in read_documents(write(tmp_path / "a.txt", text))] == ["Text."]
+    joined = f"{text}\n{text.replace('Text', 'Another')}"
+    assert [d.text for d in read_documents(write(tmp_path / "a.txt", joined))] == ["Text. Another."]
 
 
 def test_folders_and_several_files(tmp_path):
@@ -72,6 +53,27 @@ def test_folders_and_several_files(tmp_path):
     ]
 
 
+def test_a_folder_is_read_with_its_subfolders_alike_everywhere(tmp_path):
+    for name in (
+        "B.TXT",
+        "README.MD",
+        "sub/x.txt",
+        "sub/deep/y.md",
+        ".hidden/z.txt",
+        "sub/._x.txt",
+        "sub/vocab.txt",
+        "table.csv",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        write(tmp_path / name, f"# {name}\n\nA text of few words." if name.endswith("MD") else "A text of few words.")
+    (tmp_path / "folder.txt").mkdir()
+    names = ["B.TXT", "README.MD", "sub/deep/y.md", "sub/x.txt"]
+    assert [file.relative_to(tmp_path).as_posix() for file in text_files(tmp_path)] == names
+    assert {d.text for d in read_documents(tmp_path)} == {"A text of few words."}
+    assert {unit.name.rpartition(":")[0] for unit in read_units([tmp_path])} == {str(tmp_path / name) for name in names}
+    assert read_units([tmp_path / "B.TXT"])
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [(None, "No such file"), ("", "holds no text"), (" \n\n ", "holds no text"), (b"abc\xe9", "byte 3")],
@@ -82,6 +84,12 @@ def test_bad_text_files_are_named(tmp_path, content, message):
         write(path, content)
     with pytest.raises(InputError, match=f"text.txt.*{message}"):
         list(read_documents(path))
+
+
+def test_a_table_is_no_running_text(tmp_path):
+    path = write(tmp_path / "reviews.CSV", "text,label\nGood.,1\n")
+    with pytest.raises(InputError, match="reviews.CSV: a table, not running text: write its texts to a .txt file"):
+        check_sources([path])
 
 
 def test_a_folder_without_text(tmp_path):

@@ -20,6 +20,7 @@ from bertlab.corpora.sentences import Heading
 from bertlab.errors import InputError
 from bertlab.evaluation import grammar
 from bertlab.inputs.english_store import about, english_store
+from bertlab.tokenizer import SPECIAL_TOKENS, Tokenizer
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 needs_shared = pytest.mark.skipif(
@@ -181,6 +182,21 @@ def test_a_damaged_archive_is_named(folder):
         list(read_large(folder))
 
 
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ("id,review\n1,Good\n", "line 2: no column 'text'; download"),
+        ("id,text\n1\n", "line 2: no column 'text'"),
+        (f"id,text\n1,{'x' * 1_000_001}\n", "cannot be read .field larger"),
+    ],
+)
+def test_a_damaged_table_is_named(folder, table, said):
+    for name in ("train.csv", "test.csv"):
+        pack(folder / "imdb" / "imdb.tar.xz", FILES["imdb"] | {name: table})
+        with pytest.raises(InputError, match=f"imdb.tar.xz: .*{said}"):
+            measured_texts(folder) if name == "test.csv" else list(read_large(folder))
+
+
 def words(count: int, start: int = 0) -> str:
     return " ".join(f"w{number}" for number in range(start, start + count))
 
@@ -236,6 +252,8 @@ def test_the_store_holds_the_text_and_is_made_once(folder, tmp_path):
     assert as_given.header == store.header
     shutil.rmtree(folder / "imdb")
     assert english_store(folder, tmp_path / "store", 120).header == store.header
+    with pytest.raises(InputError, match="store: made with another vocabulary"):
+        english_store(folder, tmp_path / "store", 6, tokenizer=Tokenizer.from_vocab([*SPECIAL_TOKENS, "a"]))
     card = about(tmp_path / "store")
     assert all(source.licence in card for source in LARGE_SOURCES) and "| IMDB test |" in card
 

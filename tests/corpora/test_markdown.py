@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 
 from bertlab.corpora.documents import read_documents
@@ -74,11 +72,3 @@ def test_headings_begin_documents(tmp_path):
         ("notes: One", ("First.", "Second.")),
         ("notes: Two", ("Third.",)),
     ]
-
-
-def test_the_readme_is_prose():
-    documents = list(read_documents(Path(__file__).parents[2] / "README.md"))
-    text = " ".join(d.text for d in documents)
-    assert any(d.title == "README: The library" for d in documents)
-    assert "Names and shapes are those of transformers" in text
-    assert not any(mark in text for mark in ("](", "```", "from_pretrained(", "|", "**", "make lab"))

@@ -31,7 +31,7 @@ def test_both_orders_of_utf_16(tmp_path):
     path = tmp_path / "text.txt"
     for mark, encoding in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
         path.write_bytes(mark + "é我".encode(encoding))
-        assert read_text(path) == read_text(path, "utf-16") == "é我"
+        assert read_text(path) == read_text(path, "utf-16") == read_text(path, encoding) == "é我"
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])

@@ -80,6 +80,11 @@ Hola.|¿Qué tal?|¡Bien!|Adiós.
 빨리 와.|나는 갈게.|J. 김이 왔다.
 你好﹒|再見﹗
 𑄌𑄋𑄴𑅁|𑄌𑄋𑄴𑅃
+One.|Two!|Three?|Four
+He said: "Is it true?|Yes."|(She nodded.)|Then he left.
+我爱你。|你好吗？|“好！”|他说。
+<b>Bold.</b> it is
+🐶 barked.|Then it slept.|Élan is a word.|Ünder too.
 M. Dupont came.|Mme. Dupont did not.
 It rained on Mon. and Tues.|On Wed. it snowed.
 She lives at 5 Elm St. in Troy.|He lives at 7 Oak Ave. with her.
@@ -88,4 +93,5 @@ She lives at 5 Elm St. in Troy.|He lives at 7 Oak Ave. with her.
 
 @pytest.mark.parametrize("case", CASES)
 def test_sentences_end_where_they_end(case):
-    assert split_sentences(case.replace("|", " ")) == case.split("|")
+    for between in (" ", "\n  "):
+        assert split_sentences(case.replace("|", between)) == case.split("|")

@@ -207,6 +207,17 @@ def test_a_slip_that_only_resembles_is_a_guess_behind_what_differs():
         ("check_embeddings", "+ self.segment(token_type_ids) => + self.segment(0 * input_ids)", r"Only rows \[0, 1\]"),
         ("check_share_passed", ".float().mean() => .float().mean() * 100", r"Yours is 100 times that\."),
         ("check_heads", ".transpose(1, 2).flatten(2) => .flatten(1, 2)", r"merge_heads should have the shape"),
+        (
+            "check_entities",
+            "return found => return [*map(list, found)]",
+            r"^each name is a tuple, \(kind, first, last\)\.$",
+        ),
+        (
+            "check_answer_positions",
+            "return first + touched[0], first + touched[-1] => return [first + touched[0], first + touched[-1]]",
+            "^return a tuple: the positions of the first and the last token",
+        ),
+        ("check_best_answer", "return divmod( => return (lambda *pair: [*divmod(*pair)])(", "^return a tuple: "),
         ("check_decide", "> threshold => < threshold", r"yours is ''\.$"),
     ],
 )

@@ -225,6 +225,11 @@ def previous_by_steep_scores(positions):
 # Chapter 05
 
 
+def norm_of_rows(x, weight, bias, eps):
+    mean, variance = x.mean(-1, keepdim=True), x.var(-1, keepdim=True, unbiased=False)
+    return weight[None, None] * (x - mean) / torch.sqrt(variance + eps) + bias[None, None]
+
+
 class LayerWithTwoDropouts(nn.Module):
     def __init__(self, config):
         super().__init__()
@@ -420,13 +425,10 @@ def rate_by_min(progress, warmup):
     return min(progress / warmup if warmup else 1, (1 - progress) / (1 - warmup))
 
 
-def adamw_in_place(weight, grad, m, v, step, rate, betas, eps, decay):
-    m.mul_(betas[0]).add_(grad, alpha=1 - betas[0])
-    v.mul_(betas[1]).addcmul_(grad, grad, value=1 - betas[1])
+def adamw_by_the_formula(weight, grad, m, v, step, rate, betas, eps, decay):
+    m, v = betas[0] * m + (1 - betas[0]) * grad, betas[1] * v + (1 - betas[1]) * grad**2
     mean, square = m / (1 - betas[0] ** step), v / (1 - betas[1] ** step)
-    weight -= rate * decay * weight
-    weight -= rate * mean / (square.sqrt() + eps)
-    return weight, m, v
+    return weight - rate * decay * weight - rate * mean / (square.sqrt() + eps), m, v
 
 
 class TorchAdamW:
@@ -547,6 +549,16 @@ def epochs_by_permutation(examples, size=32, seed=0):
             yield [examples[number] for number in order[start : start + size]]
 
 
+def epochs_of_what_is_left(examples, size=32, seed=0):
+    rng = random.Random(seed)
+    while True:
+        left = list(range(len(examples)))
+        while left:
+            numbers = rng.sample(left, min(size, len(left)))
+            left = [n for n in left if n not in numbers]
+            yield [examples[n] for n in numbers]
+
+
 class ClassifierByHand(one_sentence.BertForSequenceClassification):
     def forward(self, input_ids, attention_mask, token_type_ids):
         pooled = self.bert(input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids)[1]
@@ -652,6 +664,10 @@ def fuse_by_ranks(lists):
 
 def fuse_by_scipy(lists):
     return np.sum([1 / (60 + stats.rankdata(-scores, method="max")) for scores in lists], axis=0)
+
+
+def fuse_in_a_list(lists):
+    return [sum(1 / (60 + sum(scores >= scores[text])) for scores in lists) for text in range(len(lists[0]))]
 
 
 def rows_by_look_ahead(documents, budget, sep):
@@ -945,7 +961,10 @@ ANSWERS = {
     "check_marginals": [marginals_from_both_sides],
     "check_crf": [CRFBySentences],
     "check_paired_runs": [runs_seed_by_seed],
-    "check_measure_by_seed": [lambda scores: np.divide(*scores.sum(1).T)],
+    "check_measure_by_seed": [
+        lambda scores: np.divide(*scores.sum(1).T),
+        lambda scores: [seed[:, 0].sum() / seed[:, 1].sum() for seed in scores],
+    ],
     "check_paired_bootstrap": [bootstrap_by_loops],
     "check_paired_t": [lambda d: 2 * stats.t.cdf(-abs(d.mean() / stats.sem(d)), len(d) - 1) if d.any() else 1],
     "check_verdict": [verdict_by_exclusion],
@@ -982,7 +1001,7 @@ ANSWERS = {
     "check_in_batch_loss": [in_batch_by_cosines],
     "check_sentence_encoder": [EncoderOfAllTexts],
     "check_recall_at": [recall_by_sorting],
-    "check_fuse": [fuse_by_ranks, fuse_by_scipy],
+    "check_fuse": [fuse_by_ranks, fuse_by_scipy, fuse_in_a_list],
     "check_full_rows": [rows_by_look_ahead],
     "check_order_pairs": [order_by_indices],
     "check_replaced": [replaced_by_where, replaced_by_noise],
@@ -1001,7 +1020,7 @@ ANSWERS = {
     "check_negative_sampling": [sampling_by_einsum],
     "check_may_look": [lambda size: torch.arange(size)[:, None] >= torch.arange(size)],
     "check_text_score": [score_by_loops, score_by_numpy],
-    "check_epochs": [epochs_of_a_copy, epochs_by_permutation],
+    "check_epochs": [epochs_of_a_copy, epochs_by_permutation, epochs_of_what_is_left],
     "check_classifier": [ClassifierByHand],
     "check_finetune": [finetune_that_clears_first],
     "check_layer_shares": [shares_from_the_top, lambda model, decay: iter(shares_from_the_top(model, decay))],
@@ -1031,7 +1050,7 @@ ANSWERS = {
     "check_multi_head_attention": [AttentionByEinsum, AttentionHeadByHead],
     "check_previous_head": [previous_by_steep_scores, lambda positions: [*previous_by_steep_scores(positions)]],
     "check_gelu": [F.gelu, lambda x: x * torch.distributions.Normal(0, 1).cdf(x)],
-    "check_layer_norm": [lambda x, weight, bias, eps: F.layer_norm(x, x.shape[-1:], weight, bias, eps)],
+    "check_layer_norm": [lambda x, weight, bias, eps: F.layer_norm(x, x.shape[-1:], weight, bias, eps), norm_of_rows],
     "check_layer": [LayerWithTwoDropouts],
     "check_bert_model": [BertByKeywords],
     "check_initialise": [initialise_in_data, initialise_by_copy],
@@ -1047,7 +1066,7 @@ ANSWERS = {
     "check_joint_loss": [joint_loss_of_torch, joint_loss_by_cases],
     "check_pretraining_model": [ModelByKeywords],
     "check_rate_factor": [rate_by_min],
-    "check_adamw_step": [adamw_in_place],
+    "check_adamw_step": [adamw_by_the_formula],
     "check_adamw": [TorchAdamW, AdamWThatZeroes],
     "check_train_step": [step_that_clears_first],
     "check_batches": [batches_of_another_order],

@@ -21,7 +21,11 @@ CHANGES = {
     "check_embeddings": ["torch.arange(input_ids.size(1), => torch.arange(7,"],
     "check_whole_words": ['startswith("##") => startswith("#")', "append(position) => append(tokens.index(token))"],
     "check_mask_tokens": ["len(SPECIAL), tokenizer.vocab_size => len(SPECIAL), tokenizer.vocab_size - 1"],
-    "check_make_pairs": ["len(shuffled) // 2 => (len(shuffled) + 1) // 2"],
+    "check_make_pairs": [
+        "len(shuffled) // 2 => (len(shuffled) + 1) // 2",
+        "return rng.sample(pairs, len(pairs)) => firsts = [first for _, first, _ in positives]; "
+        "return sorted(pairs, key=lambda pair: firsts.index(pair[0]))",
+    ],
     "check_layer_shares": ["decay**depth => 0.5**depth", 'if name != "bert" => if name == "classifier"'],
     "check_smooth_loss": ["F.one_hot(labels, classes) => F.one_hot(labels)"],
     "check_finetune": ["clip_grad_norm_(weights, clip) => clip_grad_norm_(weights, 1.0)"],
@@ -41,6 +45,12 @@ CHANGES = {
     "check_order_pairs": ["half = len(drawn) // 2 => half = 20"],
     "check_replaced": ["logits[masked] => logits[masked][:1].expand(int(masked.sum()), -1)"],
     "check_attainable": ["operations / moved => operations // moved"],
+    "check_initialise": [
+        "    for module in model.modules():\n        if isinstance(module, nn.Linear |  => "
+        "    [nn.init.normal_(weight) for weight in model.parameters() if weight.ndim > 1]\n"
+        "    for module in model.modules():\n        if isinstance(module, nn.Linear | "
+    ],
+    "check_ring_all_reduce": ["[send(p, => [(send if phase == 'add' else lambda _, chunk: chunk)(p,"],
     "check_accumulated_step": ["start : start + rows => start : start + 3"],
     "check_shared_runs": ["start + n] => start + 4]"],
     "check_still_falling": ["2 * error => 1.96 * error"],
@@ -59,7 +69,7 @@ CHANGES = {
     "check_train_step": [BEGINS_ANEW],
     "check_adamw": ["self.steps += 1 => torch.manual_seed(0); self.steps += 1"],
     # what was given, changed
-    "check_adamw_step": ["return kept => grad.zero_(); return kept"],
+    "check_adamw_step": ["return kept => grad.zero_(); return kept", "m.lerp(grad, => m.lerp_(grad,"],
     "check_crf": ["right =  => labels.clamp_(min=0); right = "],
     "check_probe": ["return model => states.fill(0); return model", "return model => train.fill(True); return model"],
 }

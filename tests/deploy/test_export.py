@@ -14,8 +14,8 @@ from bertlab import BertConfig, BertForPreTraining, BertForTokenClassification, 
 from bertlab.cli.main import main
 from bertlab.corpora.examples import TextExample
 from bertlab.deploy import export
-from bertlab.deploy.export import export_model, random_batches
-from bertlab.deploy.onnx import computed_by_onnx
+from bertlab.deploy.export import Agreement, export_model, random_batches, trained_parts
+from bertlab.deploy.onnx import computed_by_onnx, named_outputs
 from bertlab.model import (
     BertForMaskedLM,
     BertForMultipleChoice,
@@ -46,6 +46,8 @@ HEADS = {
 OUTPUTS = {
     "encoder": ["last_hidden_state", "pooler_output"],
     "pretraining": ["prediction_logits", "seq_relationship_logits"],
+    "BertForPreTraining": ["logits"],
+    "BertModel": ["last_hidden_state"],
     "span": ["start_logits", "end_logits"],
     "embedding": ["embeddings"],
 }
@@ -156,6 +158,33 @@ def test_an_export_that_differs_is_not_written(saved, tmp_path, monkeypatch):
     with pytest.raises(InputError, match="differs from the model .*; nothing was written"):
         export_model(folder, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+    nans = torch.full((1, 3), torch.nan)
+    found = Agreement()
+    found.add("logits", torch.zeros(1, 3), nans, torch.ones(1, 3, dtype=torch.bool), BertConfig())
+    assert found.relative == torch.inf
+
+
+def test_parts_that_a_checkpoint_lacks_are_not_exported(config, tok, tmp_path):
+    """They would be random: no word of the pooler where it is missing, and no head for pairs."""
+    BertForMaskedLM(config.changed(vocab_size=tok.vocab_size)).save_pretrained(tmp_path / "masked", tok)
+    fields = json.loads((tmp_path / "masked" / "config.json").read_text())
+    for kind in ("BertForPreTraining", "BertModel", "BertForSequenceClassification"):
+        (tmp_path / "masked" / "config.json").write_text(json.dumps(fields | {"architectures": [kind]}))
+        if kind == "BertForSequenceClassification":
+            with pytest.raises(InputError, match="no trained classifier"):
+                trained_parts(tmp_path / "masked")
+            return
+        batch = next(random_batches(model := trained_parts(tmp_path / "masked"), tok, 2))
+        assert [*named_outputs(model(**batch))] == OUTPUTS[kind]
+
+
+def test_pairs_of_texts_are_computed_by_the_export_too(saved, tmp_path):
+    exported = export_model(saved("embedding"), tmp_path / "out")
+    model = BertForSentenceEmbedding.from_pretrained(tmp_path / "embedding")
+    batch = next(random_batches(model, Tokenizer.from_pretrained(tmp_path / "embedding"), 2))
+    batch = {name: x.unflatten(0, (-1, 2)) for name, x in batch.items()}  # (2, S) -> (1, 2, S)
+    with torch.no_grad():
+        torch.testing.assert_close(exported.twin(**batch).embeddings, model(**batch).embeddings, atol=1e-4, rtol=0)
 
 
 def test_a_plain_folder_is_read_as_the_model_was(tmp_path, capsys):
@@ -180,9 +209,6 @@ def refused(capsys, *arguments: str) -> str:
     return line
 
 
-def test_bad_input_is_one_line(saved, tmp_path, capsys, monkeypatch):
-    folder = saved("sequence")
-    assert "is that of another model" in refused(capsys, "storyworld-tiny", "--out", folder)
-    monkeypatch.setattr("bertlab.errors.find_spec", lambda module: None)
-    assert 'pip install "bertlab[export]"' in refused(capsys, folder, "--out", str(tmp_path / "out"))
-    assert not (tmp_path / "out").exists()
+def test_a_vocabulary_that_is_there_stays(saved, tmp_path, capsys):
+    (tmp_path / "vocab.txt").write_text("mine\n")
+    assert "belongs to something else" in refused(capsys, saved("sequence"), "--out", str(tmp_path / "a.onnx"))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bertlab.draw.percent import percent, probability
+from bertlab.draw.percent import percent, probability, signed
 
 SHOWN = {0: "0%", 0.0002: "< 0.1%", 0.004: "0.4%", 0.01: "1.0%", 0.0994: "9.9%", 0.0996: "10%", 0.181: "18%"}
 SHOWN |= {0.994: "99%", 0.996: "> 99%", 0.99999: "> 99%", 1: "100%"}
@@ -22,6 +22,11 @@ def test_the_explorer_has_no_other_form():
     files = [*(ROOT / "app").rglob("*.py"), *(ROOT / "bertlab" / "draw" / "charts").glob("*.py")]
     for file in files:
         assert not re.search(r":\.\d%\}|format=\"\.[1-9]%\"", file.read_text(encoding="utf-8")), file
+
+
+def test_a_difference_has_a_true_minus_and_nothing_has_no_sign():
+    assert [signed(x) for x in (0.3, -0.3, -0.001, float("-inf"))] == ["+0.30", "−0.30", "0.00", "−inf"]
+    assert [signed(x, ".0%") for x in (0.25, -0.001)] == ["25%", "0%"]
 
 
 def test_a_probability_reads_well_at_either_end():

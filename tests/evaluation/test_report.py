@@ -15,6 +15,7 @@ from markdown_it import MarkdownIt
 from bertlab.draw.figures.base import WIDTH
 from bertlab.draw.figures.tasks.report import confusion_heatmap, training_curves
 from bertlab.errors import InputError
+from bertlab.evaluation.card import write_card
 from bertlab.evaluation.report import CONTROL, REST, confusion_counts, plain, worst, write_report
 from bertlab.tasks.base import Compared
 
@@ -182,3 +183,9 @@ def test_letters_without_a_glyph_pass_in_silence(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         write_report(tmp_path, "奶酪", MEASURES, confusions=[("奶酪", "奶\u0001酪")])
+
+
+def test_a_card_shows_any_label_in_its_cell(tmp_path):
+    write_card(tmp_path, "run", "About.", {"seed": 0}, {"positive_f1": 0.5}, 1.0, "bertlab", second="yes|no")
+    tokens = MarkdownIt("commonmark").enable("table").parse((tmp_path / "README.md").read_text())
+    assert [token.content for token in tokens if token.type == "inline"].count("F1 of “yes|no”") == 1

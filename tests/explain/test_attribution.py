@@ -1,5 +1,3 @@
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
 import torch
 from torch import nn
@@ -109,15 +107,6 @@ def test_stopping_leaves_the_model_as_it_was(classifier, tok):
     with pytest.raises(Stopped):
         attribute_text(classifier, tok, TEXT, progress=stop)
     assert not classifier.bert.embeddings.word._forward_hooks
-
-
-def test_readers_at_once_do_not_meet(classifier, tok):
-    texts = [TEXT, "my cat didn't cross the river.", "the man went to the store.", PAIR] * 2
-    alone = [attribute_text(classifier, tok, text, label=0).values for text in texts]
-    with ThreadPoolExecutor(len(texts)) as pool:
-        together = list(pool.map(lambda text: attribute_text(classifier, tok, text, label=0).values, texts))
-    for one, other in zip(alone, together, strict=True):
-        torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-4)
 
 
 def test_a_gap_is_seen_where_the_path_has_too_few_steps(classifier, tok, monkeypatch):

@@ -24,12 +24,6 @@ ASKED = {
     "token": lambda folder: predict_one(folder, {"text": "my dog is hairy"}, 3),
     "qa": lambda folder: predict_one(folder, {"question": "who is hairy ?", "passage": "my dog is hairy"}, 3),
 }
-ARGUMENTS = {
-    "pretraining": ["my [MASK] is hairy"],
-    "sentence": ["my dog is hairy"],
-    "token": ["my dog is hairy"],
-    "qa": ["--question", "who is hairy ?", "--passage", "my dog is hairy"],
-}
 INFO, PREDICT = "info", "predict"
 
 

@@ -1,6 +1,7 @@
 """config.json and recipe.json that ask for too much, for nonsense, or cannot be read."""
 
 import json
+from os import mkfifo
 
 import pytest
 from damage import INFO, NESTED, PREDICT, both, config, cut, fields, gone, in_its_place, link, write
@@ -90,7 +91,7 @@ TEXTS = {
 }
 
 FILES = {
-    "missing": (gone("config.json"), "config.json is missing"),
+    "missing": (gone("config.json"), "no checkpoint ... config.json is missing"),
     "a folder": (in_its_place("config.json", lambda path: path.mkdir()), "not a regular file"),
     "a link to itself": (link("config.json", "config.json"), "config.json: Too many levels of symbolic links"),
     "a link to nothing": (link("config.json", "nothing"), "config.json: No such file"),
@@ -145,9 +146,13 @@ def test_a_recipe(name, refused):
     refused("qa", fields("recipe.json", **changes), f"recipe.json: {words}", (PREDICT,))
 
 
-@pytest.mark.parametrize("content", [NESTED, "[]", "", b"\xff"], ids=["nested", "a list", "empty", "not UTF-8"])
-def test_a_recipe_that_cannot_be_read(content, refused):
-    refused("token", write("recipe.json", content), "recipe.json", (PREDICT,))
+@pytest.mark.parametrize(
+    "damage",
+    [*(write("recipe.json", content) for content in (NESTED, "[]", "", b"\xff")), in_its_place("recipe.json", mkfifo)],
+    ids=["nested", "a list", "empty", "not UTF-8", "a pipe"],
+)
+def test_a_recipe_that_cannot_be_read(damage, refused):
+    refused("token", damage, "recipe.json", (PREDICT,))
 
 
 def test_bounds_hold_in_the_library_too():

@@ -20,7 +20,6 @@ from bertlab.evaluation.card_sections import add_sections
 from bertlab.explain.runs import read_run
 from bertlab.inputs.store import read_header
 from bertlab.io.files import InMemory
-from bertlab.io.locate import locate
 from bertlab.io.stories import read_story
 from bertlab.model.sentences import own_pooling
 from bertlab.model.weights import read_index, read_tensors
@@ -156,16 +155,6 @@ def test_a_sentence_without_an_end_is_named(tmp_path):
     path.write_text("word O\n" * 100_001)
     with pytest.raises(InputError, match=r"words\.conll, line 1: more than 100,000 lines without a blank one"):
         list(read_conll(path))
-
-
-@pytest.mark.parametrize("name", ["x\0.safetensors", "\ud800.safetensors"])
-def test_names_that_no_file_can_have(name, tmp_path):
-    index, modules = tmp_path / "model.safetensors.index.json", tmp_path / "modules.json"
-    index.write_text(json.dumps({"weight_map": {"a": name}}))
-    modules.write_text(json.dumps([{"path": name, "type": "x.Pooling"}]))
-    for read in (lambda: read_index(index), lambda: own_pooling(tmp_path), lambda: locate(tmp_path)):
-        with pytest.raises(InputError, match="is no name of a file|no file can have|half of a surrogate"):
-            read()
 
 
 def piped(content: bytes) -> Path:

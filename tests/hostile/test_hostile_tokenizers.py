@@ -132,7 +132,7 @@ WORDS = {  # vocab.txt alone
     "not UTF-8": (write("vocab.txt", b"[PAD]\n\xff\n"), "not UTF-8 at byte 6"),
     "a blank line": (vocabulary(lambda tokens: [*tokens[:9], "", *tokens[9:]]), "vocab.txt, line 10: blank"),
     "a blank line at the end": (vocabulary(lambda tokens: [*tokens, ""]), "vocab.txt, line 39: blank"),
-    "a token twice": (vocabulary(lambda tokens: [*tokens, tokens[8]]), "line 39: repeats the token"),
+    "a token twice": (vocabulary(lambda tokens: [*tokens, tokens[8]]), "line 39: repeats the token ... of line 9"),
     "a token of a megabyte twice": (
         vocabulary(lambda tokens: [*tokens, "x" * 10**6, "x" * 10**6]),
         "line 40: repeats the token 'xxx",
@@ -149,6 +149,7 @@ WORDS = {  # vocab.txt alone
     "options nested": (write(OPTIONS, NESTED), f"{OPTIONS}: JSON nested"),
     "options a list": (write(OPTIONS, "[]"), f"{OPTIONS}: not a JSON object"),
     "options empty": (write(OPTIONS, ""), f"{OPTIONS}: cannot be read as JSON"),
+    "options endless": (link(OPTIONS, "/dev/zero"), f"{OPTIONS}: not a regular file"),
     "options a link to itself": (link(OPTIONS, OPTIONS), f"{OPTIONS}: Too many levels"),
 }
 

@@ -64,6 +64,9 @@ PRETRAIN = {
     "teacher with another vocabulary": Case(
         "--text text.txt --teacher storyworld-tiny --vocab letters.txt", "another vocabulary"
     ),
+    "vocabulary beside teacher": Case(
+        "--text text.txt --teacher storyworld-tiny --set vocab_size=9", "vocab_size: has no effect beside --teacher"
+    ),
     "teacher and model": Case("--text text.txt --teacher english --model english", "give one"),
     "no such vocabulary": Case("--text text.txt --vocab nowhere.txt", "nowhere.txt"),
     "vocabulary beside model": Case("--text text.txt --vocab letters.txt --model english", "has no effect beside"),
@@ -72,7 +75,8 @@ PRETRAIN = {
     "no store": Case("--store text.txt", "no token store"),
     "text and store": Case("--text text.txt --store store", "give one of"),
     "text and data": Case("--text text.txt --data .", "give one of"),
-    "no corpora": Case("--data . english-scratch", "no such folder"),
+    "no corpora": Case("--data . english-scratch", "litbank_novels: no such folder"),
+    "corpora not named": Case("english-scratch", "--data"),
     "second file missing": Case("--text text.txt nowhere.txt", "nowhere.txt"),
     "second file is no text": Case("--text text.txt noise.txt", "noise.txt: not UTF-8"),
     "second file is JSON": Case("--text text.txt objects.jsonl", "objects.jsonl: begins with a JSON object"),
@@ -89,13 +93,22 @@ PRETRAIN = {
     "states damaged": Case("--text text.txt --out broken --resume", "no whole checkpoint"),
     "recipe edited": Case("--text text.txt --out edited --resume", "recipe.json: masking is None"),
     "no such device": Case("--text text.txt --device cuda", "device='cuda'"),
+    "no device": Case("--text text.txt --devices 0", "--devices 0"),
+    "no steps between states": Case("--text text.txt --save-every 0", "--save-every 0"),
+    "states to keep below 0": Case("--text text.txt --keep -1", "--keep -1"),
+    "no rows at a time": Case("--text text.txt --micro-batch 0", "--micro-batch 0"),
+    "no rows": Case("--text text.txt --batch-size 0", "batch_size=0"),
+    "no vocabulary": Case("--text text.txt --set vocab_size=0", "vocab_size=0"),
     "more processes than rows": Case("--text text.txt --device cpu --devices 4 --batch-size 2", "fewer than the 4"),
     "no such precision": Case("--text text.txt --precision int8", ""),
     "no minutes": Case("--text text.txt --minutes 0", "--minutes"),
+    "minutes of shares": Case("--text text.txt --minutes 3 --set phases=0.5,64", "shares of the steps"),
+    "no new dropout": Case("--text text.txt --model english --set hidden_dropout_prob=0", "no effect beside --model"),
+    "a teacher of the next word": Case("--text text.txt --teacher english-left-to-right", "predicts the next word"),
     "no steps": Case("--text text.txt --steps 0", "steps=0"),
     "no rate": Case("--text text.txt --learning-rate 0", "--learning-rate"),
-    "without TensorBoard": Case("--text text.txt --tensorboard", "tensorboard is not installed", "tensorboard"),
-    "without Weights & Biases": Case("--text text.txt --wandb", "wandb is not installed", "wandb"),
+    "without TensorBoard": Case("--text text.txt --tensorboard", 'pip install "bertlab[tensorboard]"', "tensorboard"),
+    "without Weights & Biases": Case("--text text.txt --wandb", 'pip install "bertlab[wandb]"', "wandb"),
 }
 FINETUNE = {
     "task unknown": Case("poem --train rows.csv", "there is no task 'poem'"),
@@ -135,13 +148,22 @@ FINETUNE = {
     "one fold": Case("sentence --train rows.csv --folds 1", "--folds 1"),
     "folds and a test set": Case("sentence --train rows.csv --folds 3 --test rows.csv", "leave out --test"),
     "grid and a rate": Case("sentence --train rows.csv --grid --learning-rate 1e-3", "leave out --learning-rate"),
-    "siamese": Case("sentence --train rows.csv --siamese", "--siamese"),
+    "folds on two devices": Case("sentence --train rows.csv --folds 3 --devices 2", "leave out --devices"),
+    "control on two devices": Case("sentence --train rows.csv --control --devices 2", "leave out --devices"),
+    "no device": Case("sentence --train rows.csv --devices 0", "--devices 0"),
+    "no steps between states": Case("sentence --train rows.csv --save-every 0", "--save-every 0"),
+    "weights without classes": Case(
+        "sentence --train rows.csv --class-weights balanced --set problem=regression", "class_weights=balanced"
+    ),
+    "siamese": Case("sentence --train rows.csv --siamese", "--siamese: sentence sees both texts at once"),
     "no such device": Case("sentence --train rows.csv --device cuda", "device='cuda'"),
     "more processes than rows": Case("sentence --train rows.csv --device cpu --devices 4 --batch-size 2", "fewer"),
     "processes for vectors": Case("match --train rows.csv --device cpu --devices 2", "train on one device"),
     "no such precision": Case("sentence --train rows.csv --precision int8", ""),
-    "without TensorBoard": Case("sentence --train rows.csv --tensorboard", "tensorboard is not", "tensorboard"),
-    "without Weights & Biases": Case("sentence --train rows.csv --wandb", "wandb is not installed", "wandb"),
+    "without TensorBoard": Case(
+        "sentence --train rows.csv --tensorboard", 'pip install "bertlab[tensorboard]"', "tensorboard"
+    ),
+    "without Weights & Biases": Case("sentence --train rows.csv --wandb", 'pip install "bertlab[wandb]"', "wandb"),
 }
 EVALUATE = {
     "text for a fine-tuned model": Case("storyworld-tiny-sentiment --text text.txt", "measure it with --data"),
@@ -149,6 +171,7 @@ EVALUATE = {
     "no such model": Case("nowhere/at-all --text text.txt", "'nowhere/at-all'"),
     "second file missing": Case("storyworld-tiny --text text.txt nowhere.txt", "nowhere.txt"),
     "text and data": Case("storyworld-tiny --text text.txt --data .", "give one of"),
+    "no corpora": Case("storyworld-tiny --data .", "litbank_novels: no such folder"),
     "no such device": Case("storyworld-tiny --text text.txt --device cuda", "--device cuda"),
     "no rows at a time": Case("storyworld-tiny --text text.txt --batch-size 0", "batch_size=0"),
     "recipe edited": Case("edited-model --text text.txt", "recipe.json: max_tokens is 'many'"),
@@ -189,15 +212,21 @@ EMBED = {
 }
 SEARCH = {
     "no such model": Case("what --corpus text.txt --model nowhere/at-all", "'nowhere/at-all'"),
+    "a model that learned no vectors": Case(
+        "what --corpus text.txt --model storyworld-tiny", "train it to with bertlab finetune match"
+    ),
+    "a model of another task": Case(
+        "what --corpus text.txt --model storyworld-tiny-sentiment", "gives no vectors of texts"
+    ),
     "second file missing": Case("what --corpus text.txt nowhere.txt", "nowhere.txt"),
     "second file is no text": Case("what --corpus text.txt noise.txt", "noise.txt"),
     "folder without text": Case("what --corpus text.txt empty", "holds no"),
     "nothing to show": Case("what --corpus text.txt --top 0", "--top 0"),
     "a model for words alone": Case("what --corpus text.txt --by words --model english", "--by words opens no model"),
-    "no question": Case(" --corpus text.txt", "question"),
+    "no question": Case(" --corpus text.txt", "the question is empty"),
 }
 EXPORT = {
-    "without ONNX": Case("storyworld-tiny-sentiment --out o --data rows.csv", "onnx is not installed", "onnx"),
+    "without ONNX": Case("storyworld-tiny-sentiment --out o --data rows.csv", 'pip install "bertlab[export]"', "onnx"),
     "out is a file": Case("storyworld-tiny-sentiment --out text.txt --data rows.csv", "cannot be written"),
     "out of another model": Case("storyworld-tiny-sentiment --out encoder --data rows.csv", "that of another model"),
     "no head": Case("storyworld-tiny --out o --data rows.csv", "no head for a task"),
@@ -228,6 +257,7 @@ DATA = {
     "second file missing": Case("cloze --text text.txt nowhere.txt", "nowhere.txt"),
     "sources, out not empty": Case("sources --text text.txt more.txt --out run", "holds files already"),
     "sources, out below a file": Case("sources --text text.txt more.txt --out text.txt/l", "cannot be written"),
+    "sources of nothing": Case("sources", "--text"),
     "sources, one file": Case("sources --text text.txt", "two"),
     "sources, one passage": Case("sources --text text.txt more.txt --count 1", "--count 1"),
     "sources, second file missing": Case("sources --text text.txt nowhere.txt", "nowhere.txt"),
@@ -246,7 +276,7 @@ DATA = {
     "docstrings of nothing": Case("docstrings --packages torch nowhere_at_all", "nowhere_at_all"),
 }
 COMPARE = {
-    "table unknown": Case("tables --text text.txt", "tables"),
+    "table unknown": Case("tables --text text.txt", "there is no table 'tables': choose one of relatives, "),
     "no such device": Case("relatives --text text.txt --device cuda", "device='cuda'"),
     "out below a file": Case("relatives --text text.txt --out text.txt/c", "text.txt/c"),
     "out is locked": Case("relatives --text text.txt --out locked", "another training is writing to it"),
@@ -254,6 +284,7 @@ COMPARE = {
     "no steps": Case("relatives --text text.txt --steps 0", "--steps 0"),
     "second file missing": Case("relatives --text text.txt nowhere.txt", "nowhere.txt"),
     "examples of no task": Case("relatives --text text.txt --data poem=rows.csv", "TASK=FILE"),
+    "examples of vectors": Case("relatives --text text.txt --data match=rows.csv", "TASK one of sentence, pair, token"),
     "examples missing": Case("relatives --text text.txt --data sentence=rows.csv token=nowhere.conll", "nowhere.conll"),
     "examples without text": Case("relatives --data sentence=rows.csv", "needs --text"),
     "text of its own": Case("pretraining-data --text text.txt", "leave it out"),

@@ -14,6 +14,7 @@ import torch
 
 from bertlab import InputError
 from bertlab.training.batches import PREFETCHED, can_prefetch, prefetch
+from tests.forked import forks
 
 
 def numbered(count=10**6):
@@ -21,6 +22,7 @@ def numbered(count=10**6):
         yield {"input_ids": torch.full((2, 3), step), "process": torch.tensor(os.getpid())}
 
 
+@forks
 def test_the_same_batches_from_another_process():
     state = torch.get_rng_state()
     for worker in (False, True):
@@ -32,6 +34,7 @@ def test_the_same_batches_from_another_process():
     assert PREFETCHED < 40 and not active_children()
 
 
+@forks
 def test_it_ends_with_its_user():
     with closing(prefetch(numbered(), worker=True)) as batches:
         assert len(list(islice(batches, 3))) == 3 and active_children()
@@ -42,6 +45,7 @@ def test_it_ends_with_its_user():
     assert not active_children()
 
 
+@forks
 def test_a_mistake_in_the_text_stays_one_line():
     def broken():
         yield from numbered(2)
@@ -68,6 +72,7 @@ with closing(prefetch(numbered(), worker=True)) as batches:
 """
 
 
+@forks
 @pytest.mark.parametrize("end", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.nightly)])
 def test_ctrl_c_and_kill_leave_no_process(end):
     command = [sys.executable, "-c", TRAINING]

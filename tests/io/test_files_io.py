@@ -2,6 +2,7 @@
 
 import errno
 import os
+import sys
 from functools import partial
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from bertlab import InputError
 from bertlab.io.atomic import atomic_file, atomic_folder, atomic_write, check_out, keep_apart
-from tests.forked import exit_code
+from tests.forked import exit_code, forks
 
 
 def tree(folder):
@@ -94,6 +95,7 @@ def test_a_failure_while_swapping_puts_everything_back(tmp_path, monkeypatch):
     assert tree(tmp_path) == {"model/a": "old", "model/b": "old", "model/c": "old"}
 
 
+@forks
 def test_a_kill_while_writing_keeps_the_old_content(tmp_path):
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "a").write_text("old")
@@ -161,6 +163,7 @@ def killed(home, what):
     return left
 
 
+@forks
 @pytest.mark.parametrize("what", ["file", "folder"])
 def test_what_a_kill_left_goes_with_the_next_write_beside_it(tmp_path, what):
     (tmp_path / "a").write_text("old")
@@ -170,6 +173,7 @@ def test_what_a_kill_left_goes_with_the_next_write_beside_it(tmp_path, what):
     assert not list(tmp_path.glob(".*"))
 
 
+@forks
 def test_a_swap_that_a_kill_cut_off_is_ended(tmp_path):
     """The new folder was complete: its entries replace the rest of the old ones, and none is lost."""
     for name in "abcd":
@@ -200,7 +204,8 @@ def test_hidden_folders_of_others_stay(tmp_path):
     assert tree(tmp_path) == before | {"other": "x"}
 
 
-@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: os.symlink("/dev/null", path)])
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has neither pipes nor devices among its files")
+@pytest.mark.parametrize("make", [lambda path: os.mkfifo(path), os.mkdir, lambda path: os.symlink("/dev/null", path)])
 def test_nothing_but_a_file_is_replaced_by_a_file(tmp_path, make):
     path = tmp_path / "out"
     make(path)
@@ -223,8 +228,9 @@ def place(tmp_path, monkeypatch):
     (tmp_path / "f.csv").write_text("text\na\n")
     os.symlink("f.csv", "link.csv")
     os.link("f.csv", "hard.csv")
-    for name in ("texts/a.txt", "texts/card.html", "model/config.json", "model/predictions.jsonl", "labels/dev.csv"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+    texts, model = ("a.txt", "sub/b.md", "card.html"), ("config.json", "predictions.jsonl")
+    for name in (*(f"texts/{name}" for name in texts), *(f"model/{name}" for name in model), "labels/dev.csv"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("")
     os.symlink("texts", "elsewhere")
     return tmp_path
@@ -239,6 +245,7 @@ REPLACED = {
     "a folder": ("texts", "texts"),
     "a linked folder": ("elsewhere", "texts"),
     "a text of a folder": ("texts/a.txt", "elsewhere"),
+    "a text of a subfolder": ("texts/sub/b.md", "elsewhere"),
     "a file of a model": ("model/config.json", "model"),
     "a folder with the input": ("labels", "labels/dev.csv"),
     "the current folder": (".", "f.csv"),

@@ -14,6 +14,7 @@ from bertlab.model.attend import Packing, Rows, choose_kernel, few_sizes
 from bertlab.model.cpu import Dropout
 from tests.model.building import build, each_variant, gradients, masked_labels
 
+KERNELS = ("fused", "explicit", "nested")
 ROUGH = {"rtol": 0.05, "atol": 0.05}
 TOLERANCES = {"float64": {}, "float32": {}, "bfloat16": ROUGH, "autocast": ROUGH}
 
@@ -85,7 +86,7 @@ def test_each_kernel_is_the_plain_formula(kernel, packed, precision, training, c
 
 @pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
 @each_variant
-@pytest.mark.parametrize("kernel", ["fused", "explicit", "nested", "checkpointed"])
+@pytest.mark.parametrize("kernel", [*KERNELS, "checkpointed"])
 @pytest.mark.parametrize("packed", [False, True])
 def test_each_variant_with_each_kernel(kernel, packed, fields, config, batch, plainly, monkeypatch):
     if kernel != "checkpointed":
@@ -154,11 +155,17 @@ def test_the_fused_kernel_runs_where_it_is_chosen(config, batch, monkeypatch, tr
 
 
 @pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
-@pytest.mark.parametrize("kernel", ["fused", "explicit", "nested"])
-@pytest.mark.parametrize("wanted", [{}, {"output_hidden_states": True}, {"output_attentions": True}, "head_mask"])
+@pytest.mark.parametrize(
+    ("wanted", "kernel"),
+    [
+        *((wanted, kernel) for wanted in ({}, {"output_hidden_states": True}) for kernel in KERNELS),
+        ({"output_attentions": True}, None),  # takes the explicit kernel, and so does head_mask
+        ("head_mask", None),
+    ],
+)
 @pytest.mark.parametrize("lengths", [(4, 9, 1), (9, 9, 9), (2, 2, 2)])
 def test_packed_is_the_same_without_the_padding(lengths, wanted, kernel, config, batch, monkeypatch):
-    if not wanted or "output_hidden_states" in wanted:
+    if kernel:
         monkeypatch.setattr(attend, "choose_kernel", always(kernel))
     model = build(BertModel, config)
     mask = (torch.arange(9) < torch.tensor(lengths)[:, None]).long()
@@ -178,12 +185,6 @@ def test_packed_is_the_same_without_the_padding(lengths, wanted, kernel, config,
     two = gradients(model, (packed.last_hidden_state * weights * real).sum() + packed.pooler_output.sum())
     for name in one:
         torch.testing.assert_close(one[name], two[name], msg=lambda m, n=name: f"{n}: {m}")
-
-
-def test_a_packing_made_before_is_taken(config, batch):
-    model, packing = build(BertModel, config), Packing(batch["attention_mask"])
-    given = model(**batch, packed=packing.to(torch.device("cpu")))
-    torch.testing.assert_close(given.last_hidden_state, model(**batch, packed=True).last_hidden_state)
 
 
 def test_a_large_batch_is_packed_into_64s_of_rows_and_gives_the_same(config):
@@ -224,13 +225,6 @@ def test_gradient_checkpointing_changes_nothing_but_memory(config, batch):
     assert len(calls) == 3  # once, and once again for the gradient
     for name in one:
         torch.testing.assert_close(one[name], two[name], msg=lambda m, n=name: f"{n}: {m}")
-
-
-def test_packed_text_does_no_work_on_padding(config, batch):
-    model, seen = build(BertModel, config), []
-    model.encoder.layers[0].feed_forward.register_forward_hook(lambda _, given, out: seen.append(out.shape))
-    model(**batch, packed=True)
-    assert seen == [(int(batch["attention_mask"].sum()), config.hidden_size)]
 
 
 def test_a_packing_of_another_mask_is_refused(config, batch):

@@ -1,6 +1,5 @@
-"""Folder in, folder out: what is stored, and what a damaged folder says."""
+"""Folder in, folder out: what is stored, what goes along, and what a full disk leaves."""
 
-import errno
 import json
 import os
 import re
@@ -8,10 +7,9 @@ import warnings
 
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 from bertlab import (
-    BertForMaskedLM,
     BertForPreTraining,
     BertForQuestionAnswering,
     BertModel,
@@ -19,31 +17,12 @@ from bertlab import (
     Tokenizer,
 )
 from bertlab.model.weights import published_tensors
+from tests.io.test_files_io import full_disk
 from tests.model.building import MODELS
-
-WORDS = "bert.embeddings.word_embeddings.weight"
-QUERY = "bert.encoder.layer.1.attention.self.query.weight"
 
 
 def content(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
-def edit(folder, change):
-    """Rewrite the folder's weights after `change` has worked on the dict of tensors."""
-    tensors = load_file(folder / "model.safetensors")
-    change(tensors)
-    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
-
-
-def fails(folder, *parts, kind=BertForPreTraining):
-    """Loading raises a one-line InputError that names the folder and all `parts`."""
-    with pytest.raises(InputError) as caught:
-        kind.from_pretrained(folder)
-    message = str(caught.value)
-    assert "\n" not in message
-    for part in (folder.name, *parts):
-        assert part in message, message
 
 
 @pytest.mark.parametrize("kind", MODELS)
@@ -117,94 +96,6 @@ def test_a_missing_head_is_new_and_told(checkpoint, batch):
     assert model.span.weight.std() > 0 and not model.span.bias.any()
 
 
-def test_a_missing_pooler_is_new_and_told(config, tmp_path):
-    BertForMaskedLM(config).save_pretrained(tmp_path)
-    with pytest.warns(UserWarning, match="pooler.dense.weight, pooler.dense.bias"):
-        BertModel.from_pretrained(tmp_path)
-
-
-def test_names_of_the_original_release(checkpoint, batch):
-    before = BertForPreTraining.from_pretrained(checkpoint)(**batch).prediction_logits
-
-    def rename(tensors):
-        for name in list(tensors):
-            old = name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
-            tensors[old] = tensors.pop(name)
-        tensors["bert.embeddings.position_ids"] = torch.arange(16)[None]
-        tensors["cls.predictions.decoder.weight"] = tensors[WORDS].clone()
-
-    edit(checkpoint, rename)
-    with warnings.catch_warnings(action="error"):
-        after = BertForPreTraining.from_pretrained(checkpoint)(**batch).prediction_logits
-    torch.testing.assert_close(after, before)
-
-
-# Damaged folders
-
-
-@pytest.mark.parametrize("name", [WORDS, QUERY, "bert.encoder.layer.2.output.LayerNorm.bias"])
-def test_a_missing_tensor_is_named(checkpoint, name):
-    edit(checkpoint, lambda tensors: tensors.pop(name))
-    fails(checkpoint, name.removeprefix("bert."), "missing")
-
-
-@pytest.mark.parametrize("name", [WORDS, QUERY, "cls.predictions.bias", "cls.seq_relationship.weight"])
-def test_a_wrong_shape_is_named(checkpoint, name):
-    edit(checkpoint, lambda tensors: tensors.update({name: torch.zeros(3, 5)}))
-    fails(checkpoint, name.removeprefix("bert."), "(3, 5)")
-
-
-def test_a_config_of_another_size_is_told(checkpoint):
-    path = checkpoint / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"vocab_size": 62}))
-    fails(checkpoint, "word_embeddings.weight", "(61, 24)", "(62, 24)")
-
-
-@pytest.mark.parametrize("kept", [0, 5, 300, -1])
-def test_a_truncated_file(checkpoint, kept):
-    path = checkpoint / "model.safetensors"
-    path.write_bytes(path.read_bytes()[:kept])
-    fails(checkpoint, "model.safetensors", "damaged or cut short")
-
-
-def test_a_file_of_something_else(checkpoint):
-    (checkpoint / "model.safetensors").write_bytes(b"<!DOCTYPE html>" * 99)
-    fails(checkpoint, "damaged or cut short")
-
-
-def test_weights_of_another_model(checkpoint):
-    save_file({"transformer.wte.weight": torch.zeros(2, 2)}, checkpoint / "model.safetensors")
-    fails(checkpoint, "embeddings.word_embeddings.weight", "missing")
-
-
-@pytest.mark.parametrize("name", ["config.json", "model.safetensors"])
-def test_a_folder_that_lacks_a_file(checkpoint, name):
-    (checkpoint / name).unlink()
-    fails(checkpoint, "no checkpoint", name)
-
-
-def test_more_layers_than_are_stored_are_refused_before_they_are_built(checkpoint):
-    config = json.loads((checkpoint / "config.json").read_text())
-    (checkpoint / "config.json").write_text(json.dumps(config | {"num_hidden_layers": 1_000}))
-    fails(checkpoint, "encoder.layer.", "missing")
-
-
-def test_an_empty_folder(tmp_path):
-    fails(tmp_path, "no checkpoint")
-
-
-def test_invalid_json(checkpoint):
-    (checkpoint / "config.json").write_text('{"vocab_size": 61,')
-    fails(checkpoint, "config.json", "JSON")
-
-
-@pytest.mark.parametrize("field", ["rotary_base", "position_embedding_type"])
-def test_a_field_that_changes_the_computation(checkpoint, field):
-    path = checkpoint / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {field: "relative_key"}))
-    fails(checkpoint, "config.json", field)
-
-
 def test_a_matrix_that_is_no_longer_tied_is_not_lost_silently(config, tmp_path):
     model = BertForPreTraining(config)
     model.mlm.decoder.weight = torch.nn.Parameter(torch.rand(61, 24))
@@ -218,10 +109,6 @@ def test_a_matrix_that_is_no_longer_tied_is_not_lost_silently(config, tmp_path):
 # A full disk while saving
 
 
-def no_space(*_args, **_kwargs):
-    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
 def save_fails(config, folder):
     with pytest.raises(InputError, match=re.escape(str(folder))) as caught:
         BertForPreTraining(config).save_pretrained(folder)
@@ -231,21 +118,15 @@ def save_fails(config, folder):
 
 def test_a_full_disk_keeps_the_old_checkpoint(config, checkpoint, monkeypatch):
     before = content(checkpoint)
-    monkeypatch.setattr("bertlab.model.weights.save_file", no_space)
+    monkeypatch.setattr("bertlab.model.weights.save_file", full_disk)
     assert "No space left on device" in save_fails(config, checkpoint)
     assert content(checkpoint) == before
     BertForPreTraining.from_pretrained(checkpoint)
 
 
-def test_a_full_disk_leaves_no_new_checkpoint(config, tmp_path, monkeypatch):
-    monkeypatch.setattr("bertlab.model.weights.save_file", no_space)
-    save_fails(config, tmp_path / "new")
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_full_disk_at_the_tokenizer(config, checkpoint):
     class Full:
-        save_pretrained = no_space
+        save_pretrained = full_disk
 
     before = content(checkpoint)
     with pytest.raises(InputError, match="No space left"):

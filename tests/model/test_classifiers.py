@@ -12,7 +12,6 @@ from bertlab import (
     InputError,
 )
 from bertlab.model.classifiers import sequence_loss
-from tests.model.building import build
 
 
 @pytest.mark.parametrize("far", [3.0, 0.0])
@@ -22,24 +21,6 @@ def test_numbers_are_learned_exactly_under_autocast(far):
     with torch.autocast("cpu", torch.bfloat16):
         loss = sequence_loss(config, torch.full((2, 1), 1984.0, dtype=torch.bfloat16), torch.full((2,), 1984.0 + far))
     assert float(loss) == far**2
-
-
-def test_labels_that_are_ignored_do_not_count(config, batch):
-    model = build(BertForTokenClassification, config)
-    labels = torch.full((3, 9), -100)
-    labels[0, 2], labels[2, 5] = 1, 0
-    out = model(**batch, labels=labels)
-    scores = out.logits.log_softmax(-1)
-    torch.testing.assert_close(out.loss, -(scores[0, 2, 1] + scores[2, 5, 0]) / 2)
-    assert model(**batch, labels=torch.full((3, 9), -100)).loss.item() == 0.0
-
-
-def test_a_choice_is_scored_alone(config, batch):
-    model = build(BertForMultipleChoice, config)
-    together = model(**{name: tensor[None] for name, tensor in batch.items()}).logits  # (1, 3)
-    for number in range(3):
-        row = {name: tensor[None, number : number + 1] for name, tensor in batch.items()}
-        torch.testing.assert_close(model(**row).logits[0, 0], together[0, number])
 
 
 def test_classifier_dropout(config):

@@ -63,12 +63,6 @@ def test_head_mask_is_the_heads_columns_of_the_output_projection(kind, config, b
         assert not torch.allclose(getattr(plain, first), getattr(ours, first))
 
 
-def test_head_mask_of_ones_changes_nothing(config, batch):
-    model = build(BertModel, config)
-    masked = model(**batch, head_mask=torch.ones(3, 4, dtype=torch.float64))
-    torch.testing.assert_close(masked.last_hidden_state, model(**batch).last_hidden_state)
-
-
 def test_the_longest_input_fits(config):
     out = BertModel(config)(torch.zeros(1, 16, dtype=torch.long))
     assert out.last_hidden_state.shape == (1, 16, 24)

@@ -302,12 +302,7 @@ def test_a_sentence_transformers_folder_is_an_encoder(place, config, batch, tmp_
     assert Tokenizer.from_pretrained(tmp_path).vocab == tokenizer.vocab
 
 
-def test_a_damaged_list_of_modules(tmp_path):
-    (tmp_path / "modules.json").write_text("{}")
-    fails(tmp_path, "modules.json")
-
-
-@pytest.mark.parametrize("kind", ["roberta", "distilbert", "xlm-roberta", "albert", "modernbert"])
+@pytest.mark.parametrize("kind", ["roberta", "modernbert"])
 def test_another_model_is_refused_by_its_name(kind, checkpoint):
     stored = json.loads((checkpoint / "config.json").read_text())
     (checkpoint / "config.json").write_text(json.dumps({"vocab_size": -1} | stored | {"model_type": kind}))
@@ -328,6 +323,22 @@ def test_a_config_of_an_old_release():
     old = dict(num_beams=1, do_sample=False, top_k=50, length_penalty=1.0, bad_words_ids=None, xla_device=None)
     old |= dict(_num_labels=3, finetuning_task="mnli", output_past=True, id2label={"0": "no", "1": "yes", "2": "?"})
     assert BertConfig.from_dict(old).id2label == {0: "no", 1: "yes", 2: "?"}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("emb_size", 312),
+        ("pre_trained", ""),
+        ("training", ""),
+        ("cell", {}),
+        ("structure", []),
+        ("sbert_ce_default_activation_function", "torch.nn.modules.linear.Identity"),
+    ],
+)
+def test_a_field_that_nobody_computes_with_is_left_unread(field, value):
+    """rubert-tiny2, TinyBERT and cross-encoders of older releases of sentence-transformers have such."""
+    assert BertConfig.from_dict({"model_type": "bert", field: value}) == BertConfig()
 
 
 # Damage
@@ -362,12 +373,6 @@ def test_a_pickle_of_a_later_protocol_gives_no_advice_to_trust_it(checkpoint):
     assert "weights_only" not in str(caught.value) and not (checkpoint / "trap").exists()
 
 
-@pytest.mark.parametrize("content", [[torch.zeros(2)], {"state": {"x": torch.zeros(2)}}, torch.zeros(3)], ids=type)
-def test_a_pickle_of_something_else(content, checkpoint):
-    reform(checkpoint, FORMS["pickle"], lambda _: content)
-    fails(checkpoint, PICKLE, "state_dict")
-
-
 @pytest.mark.parametrize("kept", [0, 5, 3000, -1])
 @pytest.mark.parametrize("form", ["pickle", "old pickle"])
 def test_a_truncated_pickle(form, kept, checkpoint):
@@ -376,18 +381,10 @@ def test_a_truncated_pickle(form, kept, checkpoint):
     fails(checkpoint, PICKLE, "damaged or cut short")
 
 
-@pytest.mark.parametrize("form", ["shards", "pickle shards"])
-def test_a_missing_shard_is_named(form, checkpoint):
-    (shard,) = reform(checkpoint, FORMS[form]).glob("*00002-of*")
+def test_a_missing_shard_is_named(checkpoint):
+    (shard,) = reform(checkpoint, pickle_shards).glob("*00002-of*")
     shard.unlink()
     fails(checkpoint, shard.name, "missing")
-
-
-@pytest.mark.parametrize("form", ["shards", "pickle shards"])
-def test_a_truncated_shard_is_named(form, checkpoint):
-    (shard,) = reform(checkpoint, FORMS[form]).glob("*00002-of*")
-    shard.write_bytes(shard.read_bytes()[:-7])
-    fails(checkpoint, shard.name, "damaged or cut short")
 
 
 def test_a_shard_that_lacks_a_promised_tensor(checkpoint):
@@ -412,8 +409,3 @@ def test_a_damaged_index(content, checkpoint):
     reform(checkpoint, safe_shards)
     (checkpoint / f"{SAFE}.index.json").write_text(content)
     fails(checkpoint, "model.safetensors.index.json")
-
-
-def test_a_quantised_model_is_refused(checkpoint):
-    reform(checkpoint, FORMS["pickle"], lambda tensors: tensors | {QUERY: torch.zeros(24, 24, dtype=torch.int8)})
-    fails(checkpoint, PICKLE, QUERY, "int8")

@@ -140,13 +140,6 @@ def test_columns_that_may_hold_labels_are_named(column, pretrained, tmp_path, ca
     assert "not read" not in capsys.readouterr().err
 
 
-def test_an_empty_file_is_named(tmp_path):
-    path = tmp_path / "pairs.csv"
-    path.write_text("text,pair\n")
-    with pytest.raises(InputError, match="no rows"):
-        list(EmbeddingTask.read_examples(path, FileOptions().reading(pairs=True)))
-
-
 def test_baseline_of_words(task):
     measures = task.baselines(PAIRS, PAIRS)["TF-IDF"]
     assert measures["recall_at_1"] == 1.0 and measures["mrr_low"] == 1.0
@@ -190,19 +183,3 @@ def test_without_a_file_it_learns_from_docstrings(pretrained, tmp_path, monkeypa
     quick = ["--steps", "2", "--batch-size", "4", "--max-length", "32", "--device", "cpu", "--set", "examples=64"]
     main(["finetune", "match", "--model", str(pretrained), "--out", run, *quick])
     assert "docstrings of Python" in (tmp_path / "run" / "README.md").read_text()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["matching", "--siamese"], "--siamese: matching sees both texts at once"),
-        (["match", "--set", "pooling=mean"], "pooling=mean: means nothing for the task match"),
-        (["match", "--train", "nowhere.csv"], "nowhere.csv"),
-        (["match", "--dataset", "mrpc"], "is for another task"),
-    ],
-)
-def test_mistakes_of_the_command(arguments, message, pretrained, table, capsys):
-    train = ["--train", str(table)] if "--set" in arguments else []
-    with pytest.raises(SystemExit) as ended:
-        main(["finetune", *arguments, *train, "--model", str(pretrained)])
-    assert ended.value.code == 2 and message in capsys.readouterr().err

@@ -7,6 +7,7 @@ import pytest
 from bertlab import InputError
 from bertlab.corpora.examples import ChoiceExample, QAExample, TextExample, TokenExample
 from bertlab.tasks.choice import ChoiceTask
+from bertlab.tasks.embedding import EmbeddingTask
 from bertlab.tasks.files import FileOptions, naming
 from bertlab.tasks.sequence import SequenceTask
 from bertlab.tasks.span import SpanTask
@@ -106,10 +107,9 @@ def test_data_sets_of_the_hub():
     assert SequenceTask.hub_set("sst2", FileOptions().columns, classes).address == "nyu-mll/glue/sst2"
     own = SequenceTask.hub_set("me/mine", NAMED.columns, "regression")
     assert (own.columns.text, own.columns.pair, own.problem) == ("one", "two", "regression")
-    with pytest.raises(
-        InputError, match="--dataset squad: is for another task; for this one there are wnut_17, conll2003"
-    ):
-        TokenTask.hub_set("squad", FileOptions().columns, classes)
+    for family, others in ((TokenTask, "wnut_17, conll2003"), (EmbeddingTask, "none")):
+        with pytest.raises(InputError, match=f"--dataset squad: is for another task; for this one there are {others}"):
+            family.hub_set("squad", FileOptions().columns, classes)
     assert SequenceTask.hub_set("stsb", FileOptions().columns, classes).problem == "regression"
     for columns, problem in ((NAMED.columns, classes), (FileOptions().columns, "regression")):
         with pytest.raises(InputError, match="sst2: .* known.* give its address: --dataset nyu-mll/glue/sst2"):

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-import rating
 from rating import BertForRating, RatingTask, Review
 
 from bertlab import InputError
@@ -38,11 +37,6 @@ def table(tmp_path) -> Path:
     return path
 
 
-def test_it_is_one_short_file():
-    lines = Path(rating.__file__).read_text().splitlines()
-    assert sum(bool(line.strip()) for line in lines) < 60
-
-
 def test_it_learns_and_opens_again(pretrained, tmp_path):
     settings = {"max_length": 32, "batch_size": 8, "steps": 80, "optim": Optimization("adamw", learning_rate=1e-2)}
     recipe = FinetuneRecipe("rating", pretrained, **settings)
@@ -73,21 +67,6 @@ def test_the_commands_work_with_it(pretrained, table, tmp_path, capsys):
     capsys.readouterr()
     main(["predict", REVIEWS[0].text, "--model", str(run)])
     assert capsys.readouterr().out.strip() == f"{predictions[0].stars:.4f}"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--set", "token_decoder=crf"], "token_decoder=crf: means nothing for the task rating"),
-        ([], "name it with --train"),
-        (["--dataset", "sst2"], "is for another task; for this one there are none"),
-    ],
-)
-def test_its_mistakes_are_named(arguments, message, pretrained, table, capsys):
-    train = ["--train", str(table)] if "--set" in arguments else []
-    with pytest.raises(SystemExit):
-        main(["finetune", "rating", "--model", str(pretrained), *arguments, *train])
-    assert message in capsys.readouterr().err
 
 
 def test_a_bad_row_and_a_wrong_input_are_named(table, pretrained, tmp_path):

@@ -245,7 +245,7 @@ def test_right_answers_are_no_single_text():
 
 @pytest.mark.parametrize("ranks", [[], [0, 1], [math.nan]])
 def test_ranks_count_from_one(ranks):
-    with pytest.raises(InputError, match="ranks count from 1"):
+    with pytest.raises(InputError, match="nothing to measure"):
         score_ranks(ranks)
 
 

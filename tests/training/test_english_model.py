@@ -115,22 +115,3 @@ def test_a_genre_is_measured_as_text_of_its_own(tok, recipe, texts):
     assert measures["bigram_top1"] == pytest.approx((alone["one"]["bigram_top1"] + alone["other"]["bigram_top1"]) / 2)
     assert list(measures)[:2] == ["masked_top1", "masked_loss"], "the mean comes first, in the order of the measures"
     assert alone["one"]["bigram_top1"] != alone["other"]["bigram_top1"]
-
-
-MISTAKES = {
-    "no folder given": (["pretrain", "english-scratch"], "--data"),
-    "folder without corpora": (["pretrain", "english-scratch", "--data", "."], "litbank_novels"),
-    "both": (["pretrain", "english-scratch", "--data", ".", "--text", "a.txt"], "one of --text, --data"),
-    "evaluate without corpora": (["evaluate", "storyworld-tiny", "--data", "."], "litbank_novels"),
-}
-
-
-@pytest.mark.parametrize("name", MISTAKES)
-def test_mistakes_are_one_line_and_leave_nothing(name, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    arguments, named = MISTAKES[name]
-    with pytest.raises(SystemExit, match="2"):
-        main(arguments)
-    said = capsys.readouterr().err
-    assert said.startswith("bertlab: ") and len(said.splitlines()) == 1 and named in said
-    assert not list(tmp_path.iterdir())

@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import torch
 from safetensors.torch import load_file
 
 from bertlab import InputError
@@ -18,6 +17,7 @@ from bertlab.training.grid import grid, search
 from bertlab.training.run_folder import locked
 from bertlab.training.run_settings import FinetuneSettings
 from tests.training.test_finetune import Killed
+from tests.training.toy import same
 
 QUICK = {"progress": False, "settings": FinetuneSettings(device="cpu")}
 RESUMED = QUICK | {"settings": FinetuneSettings(device="cpu", resume=True)}
@@ -44,10 +44,6 @@ def two(monkeypatch):
 
 def weights(folder: Path):
     return load_file(folder / "model.safetensors")
-
-
-def same(one, other) -> bool:
-    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
 
 
 def test_the_settings_are_the_papers(small):
@@ -134,3 +130,6 @@ def test_mistakes_are_named(two, small, tmp_path):
     search(small, *data, tmp_path / "old", **QUICK)
     with pytest.raises(InputError, match=r"another recipe \(seed was 0\)"):
         search(replace(small, seed=1), *data, tmp_path / "old", **RESUMED)
+    with pytest.raises(InputError, match="learned from other examples"):
+        search(small, texts(26), data[1], tmp_path / "old", **RESUMED)
+    assert not (tmp_path / "old" / "measures.json").exists()  # it is still to be measured on the test set

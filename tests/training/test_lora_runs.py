@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from bertlab import BertModel, InputError, Tokenizer
+from bertlab import BertModel, InputError
 from bertlab.cli.main import main
 from bertlab.model.lora import TARGETS, adapted_layers
-from bertlab.tasks.registry import find_task, open_task
+from bertlab.tasks.registry import open_task
 from bertlab.training.engine.optim import LORA_RATES, Optimization
 from bertlab.training.finetune import finetune
 from bertlab.training.finetune_recipe import FinetuneRecipe
@@ -59,13 +59,12 @@ def result_of(result, name):
     return result.model.bert.state_dict()[name]
 
 
-@pytest.mark.parametrize("stop_at", [3, 5])
-def test_killed_and_resumed_gives_the_same_adapter(stop_at, small, tmp_path):
+def test_killed_and_resumed_gives_the_same_adapter(small, tmp_path):
     recipe = replace(small, steps=8, evaluate_every=2, dropout=0.1)
     data = texts(24), texts(8, seed=3)
     finetune(recipe, *data, out=tmp_path / "whole", **quietly())
     with pytest.raises(Killed):
-        finetune(recipe, *data, out=tmp_path / "cut", log_every=1, on_log=kill_after(stop_at), **quietly(save_every=1))
+        finetune(recipe, *data, out=tmp_path / "cut", log_every=1, on_log=kill_after(5), **quietly(save_every=1))
     finetune(recipe, *data, out=tmp_path / "cut", **quietly(resume=True))
     for name in ("adapter_model.safetensors", "dev.csv"):
         assert (tmp_path / "cut" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
@@ -129,15 +128,3 @@ def test_every_command_opens_the_folder(run, tmp_path, capsys):
         with pytest.raises(SystemExit):
             main(wrong.split())
         assert said in capsys.readouterr().err, wrong
-
-
-def test_the_merged_folder_answers_alike_in_transformers(run, tmp_path):
-    transformers = pytest.importorskip("transformers")
-    assert not main(f"export {run} --to transformers --out {tmp_path}/whole".split())
-    theirs = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path / "whole").eval()
-    ours, _ = open_task(run)
-    batch = Tokenizer.from_pretrained(tmp_path / "whole")(["the red dog is here", "blue"])
-    with torch.no_grad():
-        torch.testing.assert_close(theirs(**batch).logits, ours(**batch).logits, rtol=0, atol=1e-5)
-    assert theirs.config.id2label == ours.config.id2label
-    assert find_task("sentence").family.head.__name__ in theirs.config.architectures

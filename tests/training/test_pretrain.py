@@ -3,7 +3,6 @@
 import csv
 import errno
 import json
-import math
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -21,18 +20,10 @@ from bertlab.training.initial_weights import new_model, start_from_sinusoids
 from bertlab.training.objective import pretraining_loss
 from bertlab.training.pretrain import learn_vocabulary
 from bertlab.training.recipes import PRETRAIN, pretrain_recipe
-from tests.training.toy import fit, pretrained
+from tests.training.toy import fit, pretrained, same, weights
 
 COLUMNS = ["step", "mlm_loss", "masked_accuracy", "nsp_loss", "nsp_accuracy", "learning_rate", "seconds"]
 SPEED = ["tokens_per_second", "utilisation", "wait_share"]
-
-
-def weights(model):
-    return {name: tensor.clone() for name, tensor in model.state_dict().items()}
-
-
-def same(one, other):
-    return all(torch.equal(one[name], other[name]) for name in one)
 
 
 def train(recipe, texts, tok, **options):
@@ -114,16 +105,6 @@ def test_mlm_loss_is_the_mean_over_masked_positions_alone(documents, tok, recipe
     assert float(loss) == pytest.approx(float(watched["mlm_loss"] + watched["nsp_loss"]), rel=1e-5)
 
 
-def test_padding_does_not_change_the_loss(documents, tok, recipe):
-    model = new_model(recipe, tok)
-    batch = next(batches(documents, tok, replace(recipe, batch_size=3, max_tokens=32)))
-    loss, _ = pretraining_loss(model, batch)
-    fill = {"input_ids": tok.pad_token_id, "token_type_ids": 0, "attention_mask": 0, "labels": -100}
-    wider = {name: torch.nn.functional.pad(batch[name], (0, 9), value=value) for name, value in fill.items()}
-    padded, _ = pretraining_loss(model, batch | wider)
-    torch.testing.assert_close(padded, loss, rtol=1e-5, atol=1e-6)
-
-
 def test_texts_alone_give_no_next_sentence_loss(documents, tok, recipe):
     model = new_model(recipe, tok)
     batch = next(batches(documents, tok, replace(recipe, single_share=1.0)))
@@ -131,12 +112,6 @@ def test_texts_alone_give_no_next_sentence_loss(documents, tok, recipe):
     loss.backward()
     assert float(watched["nsp_loss"]) == 0.0 and float(loss) == float(watched["mlm_loss"]) > 0
     assert float(model.nsp.weight.grad.abs().sum()) == 0.0
-
-
-def test_losses_of_an_untrained_model_are_those_of_guessing(documents, tok, recipe):
-    _, watched = pretraining_loss(new_model(recipe, tok), next(batches(documents, tok, replace(recipe, batch_size=40))))
-    assert float(watched["mlm_loss"]) == pytest.approx(math.log(tok.vocab_size), rel=0.1)
-    assert float(watched["nsp_loss"]) == pytest.approx(math.log(2), rel=0.1)
 
 
 # The model it starts from
@@ -233,21 +208,6 @@ def test_run_folder(texts, tok, recipe, tmp_path):
         torch.testing.assert_close(start.state_dict()[name], tensor, rtol=1e-3, atol=1e-5)  # 16 bits
 
 
-def test_a_run_is_not_written_over(texts, tok, recipe, tmp_path):
-    train(recipe, texts, tok, out=tmp_path / "run")
-    before = (tmp_path / "run" / "model.safetensors").read_bytes()
-    with pytest.raises(InputError, match="holds a run already"):
-        train(replace(recipe, seed=3), texts, tok, out=tmp_path / "run")
-    assert (tmp_path / "run" / "model.safetensors").read_bytes() == before
-
-
-def test_half_saves_16_bits(texts, tok, recipe, tmp_path):
-    train(recipe, texts, tok, out=tmp_path / "full")
-    train(recipe, texts, tok, out=tmp_path / "half", half=True)
-    sizes = [(tmp_path / name / "model.safetensors").stat().st_size for name in ("half", "full")]
-    assert sizes[0] < 0.6 * sizes[1]
-
-
 def test_ctrl_c_saves_what_was_learned(texts, tok, recipe, tmp_path):
     def stop(row):
         raise KeyboardInterrupt
@@ -288,14 +248,6 @@ def test_full_disk_keeps_the_last_snapshot(texts, tok, recipe, tmp_path, monkeyp
 def test_too_little_text(text, tok, recipe):
     with pytest.raises(InputError, match="at least two documents"):
         train(recipe, text, tok)
-
-
-@pytest.mark.parametrize(
-    "changes", [{"max_position_embeddings": 16}, {"batch_size": 0}, {"steps": -1}, {"vocab_size": 0}]
-)
-def test_a_recipe_that_cannot_be_followed(changes, recipe):
-    with pytest.raises(InputError, match=f"{next(iter(changes))}=(16|0|-1)"):
-        replace(recipe, **changes)
 
 
 def test_recipes_by_name():

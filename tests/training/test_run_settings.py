@@ -1,21 +1,8 @@
-"""The settings of a run: what takes them, and which of them are options."""
-
-from inspect import signature
+"""The settings of a run: which of them are options."""
 
 import pytest
 
 from bertlab.cli.main import main
-from bertlab.training.engine.loop import train
-from bertlab.training.finetune import finetune
-from bertlab.training.pretrain import pretrain
-
-MOST = 8  # parameters beside the settings that a reader still takes in at a glance
-
-
-@pytest.mark.parametrize("function", [train, pretrain, finetune])
-def test_a_training_takes_its_settings_and_few_parameters_beside(function):
-    names = [*signature(function).parameters]
-    assert "settings" in names and len(names) - 1 <= MOST, names
 
 
 @pytest.mark.parametrize("command", ["pretrain", "finetune"])

@@ -55,13 +55,13 @@ def test_left_to_right_learns_what_the_loss_says(documents, tok, recipe):
 LATER = ("position_embedding_type=rotary", "pre_norm=true", "gated_feed_forward=true", "shared_layers=true")
 
 
-@pytest.mark.parametrize("settings", [*((one,) for one in LATER), LATER], ids=[*LATER, "all"])
-def test_a_later_encoder_is_set_in_a_recipe(settings, recipe, texts, tok, tmp_path):
-    result = pretrained(replace(with_settings(recipe, settings), steps=2), texts, tok, out=tmp_path / "run")
+def test_a_later_encoder_is_set_in_a_recipe(recipe, texts, tok, tmp_path):
+    result = pretrained(replace(with_settings(recipe, LATER), steps=2), texts, tok, out=tmp_path / "run")
     again = BertForPreTraining.from_pretrained(tmp_path / "run")
-    assert again.config == result.model.config and len(again.config.variants) == len(settings)
-    count, plain = (sum(p.numel() for p in model.parameters()) for model in (again, new_model(recipe, tok)))
-    assert count <= 1.02 * plain  # no variant costs parameters, but for a final LayerNorm
+    assert again.config == result.model.config and len(again.config.variants) == len(LATER)
+    models = [new_model(with_settings(recipe, settings), tok) for settings in ([], *([one] for one in LATER))]
+    plain, *counts = (sum(p.numel() for p in model.parameters()) for model in models)
+    assert max(counts) <= 1.02 * plain  # no variant costs parameters, but for a final LayerNorm
 
 
 def test_left_to_right_is_measured_as_such(documents, tok, recipe):
@@ -257,17 +257,6 @@ def test_every_variant_from_text_to_measures(name, story, tmp_path, capsys):
     assert set(json.loads(capsys.readouterr().out)) >= {key for key in measures if "gram" not in key}
 
 
-def test_the_worker_makes_no_difference_to_the_weights(texts, tok, recipe, monkeypatch):
-    from bertlab.training import pretrain as module
-
-    states = []
-    for worker in (False, True):
-        monkeypatch.setattr(module, "can_prefetch", lambda device, worker=worker: worker)
-        trained = pretrained(replace(recipe, hidden_dropout_prob=0.1), texts, tok)
-        states.append(trained.model.state_dict())
-    assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
-
-
 def test_the_store_brings_its_vocabulary_to_bert_base(story, tmp_path, capsys):
     tok = Tokenizer.train(["a b c d e f g"] * 9, 60)
     tok.save_pretrained(tmp_path / "tok")
@@ -296,6 +285,7 @@ def test_the_card_tells_every_option_that_matters(story, tmp_path):
     main(["pretrain", *options, "--set", *TOY])
     card = (tmp_path / "run" / "README.md").read_text()
     assert f"bertlab pretrain own-text --text FILES --half --micro-batch 3 --set {' '.join(TOY)}`" in card
+    assert json.loads((tmp_path / "run" / "config.json").read_text())["dtype"] == "float16"
 
 
 def test_a_model_of_short_texts_is_measured_on_short_texts(documents, texts, tok, recipe, tmp_path):
@@ -307,14 +297,8 @@ def test_a_model_of_short_texts_is_measured_on_short_texts(documents, texts, tok
     found = measure_pretraining(model, tok, texts, texts, learned)
     expected = evaluate_pretraining(model, tok, documents, max_tokens=24)
     assert found["masked_loss"] == pytest.approx(expected["masked_loss"])
-
-
-@pytest.mark.parametrize("content", ["{", "[]", '{"second_task": "swap"}', '{"max_tokens": "many"}'])
-def test_a_damaged_recipe_is_one_line(content, documents, tok, recipe, tmp_path):
-    new_model(recipe, tok).save_pretrained(tmp_path, tok)
-    (tmp_path / "recipe.json").write_text(content)
-    found = "cannot be read|not a JSON object|second_task is 'swap'|max_tokens is 'many'"
-    with pytest.raises(InputError, match=f"recipe.json: ({found})"):
+    (tmp_path / "recipe.json").write_text('{"second_task": "swap"}')
+    with pytest.raises(InputError, match="recipe.json: second_task is 'swap'"):
         read_learned(str(tmp_path))
 
 

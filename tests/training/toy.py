@@ -77,3 +77,12 @@ def pretrained(recipe, texts, tok, **options):
     names = {field.name for field in fields(PretrainSettings)}
     settings = {name: options.pop(name) for name in names & options.keys()}
     return pretrain(recipe, texts, tokenizer=tok, progress=False, settings=on_cpu(**settings), **options)
+
+
+def weights(model):
+    return {name: tensor.clone() for name, tensor in model.state_dict().items()}
+
+
+def same(one, other):
+    """Whether two tables of weights are equal to the bit."""
+    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)

@@ -134,10 +134,11 @@ def test_a_visited_page_and_the_search_go_on_without_the_server(new_tab, whole_s
         tab.locator("#found li").first.wait_for()
         kept = """async () => {
           const [site] = (await caches.keys()).filter((name) => name.startsWith("bertlab-site"));
-          const paths = await (await caches.open(site)).keys();
-          return paths.filter(({ url }) => url.includes("/pagefind/")).length > 20;
+          const cache = await caches.open(site);
+          const parts = async () => (await cache.keys()).filter(({ url }) => url.includes("/pagefind/"));
+          while ((await parts()).length <= 20) await new Promise((go) => setTimeout(go, 50));
         }"""
-        tab.wait_for_function(kept)
+        tab.evaluate(kept)  # wait_for_function does not await
     tab.goto(f"{site}/notebooks/04_attention.html")
     assert tab.locator("h1").first.text_content().startswith("04 Attention")
     tab.goto(f"{site}/search.html?q=wordpiece")

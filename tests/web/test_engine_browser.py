@@ -54,9 +54,9 @@ ANSWER = """async (texts) => {
 ODD = [
     "Café déjà-vu: naïve [MASK]!",
     "I've got 3.14 [MASK], haven't I?",
-    "一二 [MASK] x",
+    "一二\U0002b820\U0002b821 [MASK] x",
     "the [MASK] sat on the [MASK]",
-    "\u00a0Soft\u00adhyphen zero\u200bwidth [MASK] \u2014 dash\u2026",
+    "\u00a0Soft\u00adhyphen zero\u200bwidth [MASK] \u2014 dash\u2026 to\vge\fth\x85er un\u0378known",
     "😀 emoji [MASK] İstanbul ǅ ﬁ ß",
     "supercalifragilisticexpialidocious [MASK] <b>&amp; $5 a^b ~`",
     "[SEP] typed [CLS] as they [UNK] stand [MASK][MASK]",

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from benchmarks.web.serving import served
-from tests.web.firefox import opened
+from benchmarks.web.serving import Handler, served
+from tests.web.firefox import SECONDS, opened
 from tests.web.test_engine_browser import FEW, OPEN, OURS, assert_answers, texts
 
 PROGRAM = next(filter(None, map(shutil.which, ("firefox-esr", "firefox"))), None)
@@ -43,22 +43,30 @@ def test_the_page_answers_and_goes_on_without_the_server(firefox, live_site):
     assert (firefox.outside, firefox.broken) == ([], [])
 
 
+@pytest.fixture
+def answered(monkeypatch):
+    """The paths that were asked for and answered to the end."""
+    paths, answer = [], Handler.do_GET
+    monkeypatch.setattr(Handler, "do_GET", lambda handler: answer(handler) or paths.append(handler.path))
+    return paths
+
+
 @pytest.mark.slow
-def test_pages_of_the_book_open_in_firefox(firefox, whole_site):
+def test_pages_of_the_book_open_in_firefox(firefox, whole_site, answered):
     """Firefox loads the next chapter ahead. It is not kept, and leaving meanwhile is no error."""
-    asked = []
-    with served(whole_site, asked.append) as book:
+    with served(whole_site) as book:
         firefox.goto(f"{book}/index.html")
         firefox.evaluate("() => navigator.serviceWorker.ready.then(() => true)")
         for page in ("index.html", "notebooks/04_attention.html", "notebooks/13_what_it_knows.html"):
             firefox.goto(f"{book}/{page}")
             assert firefox.evaluate("() => document.querySelector('h1').textContent.length > 3"), page
-        give_up = time.monotonic() + 60
-        while not any("14_the_family" in path for path in asked) and time.monotonic() < give_up:
+        give_up = time.monotonic() + SECONDS
+        while not any("14_the_family" in path for path in answered) and time.monotonic() < give_up:
             time.sleep(0.1)
-        assert any("14_the_family" in path for path in asked), "nothing was loaded ahead"
-        time.sleep(1)  # for what would keep it
-        assert firefox.evaluate("() => caches.match('04_attention.html').then(Boolean)")
+        assert any("14_the_family" in path for path in answered), "nothing was loaded ahead"
+        firefox.evaluate("() => fetch('08_pretraining.html').then((page) => page.text())")  # kept, after the rest
+        for page in ("04_attention.html", "08_pretraining.html"):
+            assert firefox.evaluate("(page) => caches.match(page).then(Boolean)", page), page
         assert not firefox.evaluate("() => caches.match('14_the_family.html').then(Boolean)")
-        assert "/favicon.ico" not in asked
+        assert "/favicon.ico" not in answered
         assert (firefox.outside, firefox.broken) == ([], [])

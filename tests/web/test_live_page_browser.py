@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 from benchmarks.web.serving import served
 from bertlab import BertForMaskedLM, Tokenizer
 from bertlab.io.locate import locate
+from web.build import keep_offline
 
 pytestmark = pytest.mark.browser
 ANSWERED = re.compile(r"Answered by (english|your model), here")
@@ -63,6 +64,7 @@ def test_you_guess_then_bert_does(tab, site):
     tab.fill("#guess-word", "She")
     tab.press("#guess-word", "Enter")
     tab.locator(".bars").first.wait_for()
+    expect(tab.locator("#guesses")).to_be_focused()  # the button is gone
     assert guesses(tab)[0] == "she" and guesses(tab, 1)[0] == "he"  # soldier in place of nurse
     assert tab.locator("#verdict").text_content().startswith("Your guess, she: ")
     assert tab.locator(".mine").count() >= 1
@@ -116,6 +118,9 @@ def test_every_example_is_answered_before_a_model_has_come(new_tab, live_site):
             expect(tab.locator("#text")).to_have_value(examples.nth(number).text_content().replace("___", "[MASK]"))
             tab.locator("#guesses .word").first.wait_for()
             assert "when this page was made" in tab.locator("#status").text_content()
+            assert "Loading" not in tab.locator("#status").text_content()  # read out chunk by chunk
+        tab.fill("#text", "Nobody has stored this [MASK].")
+        expect(tab.locator("#guesses")).to_be_hidden()  # those were of another sentence
         unharmed(tab)
         tab.close()
         never.set()
@@ -142,10 +147,31 @@ def test_hide_a_word_bring_it_back_and_type(page):
     page.get_by_role("button", name="put BERT's first guess here").click()
     expect(page.locator("#text")).to_have_value("My niece is afraid of spiders.")
     page.get_by_text("No word is hidden").wait_for()
+    page.fill("#text", "[MASK][MASK] is afraid [MASK] spiders.")
+    page.get_by_text("Hidden word 3").wait_for()
+    third = page.locator(".bars").nth(2).locator(".word").first.text_content()
+    page.get_by_role("button", name="put BERT's first guess here").last.click()
+    expect(page.locator("#text")).to_have_value(f"[MASK][MASK] is afraid {third} spiders.")
+    page.evaluate(
+        "() => { history.replaceState = () => { throw new DOMException('', 'SecurityError'); }; }"
+    )  # Safari's
+    page.fill("#text", "Better late than [MASK].")
+    expect(page.locator(".bars")).to_have_count(1)
+    page.evaluate("() => { delete history.replaceState; }")
     page.fill("#text", "Two plus two is [MASK].")
     page.locator("#guesses .word").first.wait_for()
     page.wait_for_url("**text=Two+plus+two*")
     unharmed(page)
+
+
+@pytest.mark.parametrize(("text", "hidden"), [("Good .", "Good [MASK]"), ("Pay $$$!", "Pay [MASK]!")])
+def test_a_hidden_word_comes_back_as_it_was(tab, site, text, hidden):
+    tab.goto(f"{site}/live/site.json")
+    there_and_back = """async (text) => {
+      const { bare, hide, put, words } = await import("/live/js/sentence.js"), hidden = hide(text, 1);
+      return [hidden, put(hidden, 1, bare(words(text)[1]))];
+    }"""
+    assert tab.evaluate(there_and_back, text) == [hidden, text]
 
 
 def test_a_gap_may_be_a_line(page, site):
@@ -165,7 +191,13 @@ def test_what_cannot_be_answered_is_said(page):
     page.get_by_role("button", name=re.compile(r"^\[CLS\] reads")).wait_for()  # there is nothing else to draw
     unharmed(page)
     page.fill("#text", "The \U0001f600 was [MASK].")
-    page.get_by_text("[UNK] stands for what is not in this model's vocabulary.").wait_for()
+    unknown = page.get_by_text("[UNK] stands for what is not in this model's vocabulary.")
+    unknown.wait_for()
+    page.fill("#text", "The cat was [MASK].")
+    unknown.wait_for(state="detached")
+    page.select_option("#swap-word", label="cat")
+    page.fill("#swap-to", "\U0001f600")
+    unknown.wait_for()
     unharmed(page)
 
 
@@ -216,6 +248,10 @@ def test_heads_by_keyboard_and_switched_off(page):
     page.get_by_role("heading", name="Changed: 1 head off").wait_for()
     page.get_by_role("radio", name=re.compile("^Layer 2, head 2, switched off")).wait_for()
     assert "off=2-2" in page.url and "head=2-2" in page.url
+    page.get_by_role("button", name="Switch all heads on").click()
+    page.locator(".column").nth(1).wait_for(state="detached")
+    expect(page.get_by_role("radio", name=re.compile("^Layer 2, head 2"))).to_be_focused()
+    page.keyboard.press("x")
     page.get_by_role("button", name="Switch it on again").click()
     page.locator(".column").nth(1).wait_for(state="detached")
     reader = page.get_by_role("button", name=re.compile("^afraid reads"))
@@ -239,11 +275,13 @@ def test_the_small_model_answers_until_the_large_one_has_come(new_tab, live_site
 
     with served(live_site, hold) as site:
         tab = new_tab()
-        tab.goto(f"{site}/live/?text=the+dog+is+[MASK].")
+        tab.goto(f"{site}/live/?text=the+dog+is+[MASK].&off=5-8")
         wait_for_status(tab, "Answered by storyworld-tiny, here")
+        expect(tab.locator("#guesses .column")).to_have_count(1)  # it has no such head
         assert "the small model, which answers until the large one has come" in tab.locator("#status").text_content()
         come.set()
         answered(tab)
+        tab.get_by_role("heading", name="Changed: 1 head off").wait_for()
 
 
 def test_a_task_says_so_if_the_large_model_does_not_come(new_tab, live_site):
@@ -283,6 +321,54 @@ def test_it_goes_on_without_the_server(new_tab, live_site):
     assert len(guesses(tab)) == 6
 
 
+def build_again(folder, version):
+    """Write a small site of another version: one model, one other page."""
+    wrote = json.loads((folder / "live" / "site.json").read_text(encoding="utf-8"))
+    models = [one | {"version": version} for one in wrote["models"] if one["name"] == "storyworld-tiny"]
+    (folder / "live" / "site.json").write_text(json.dumps(wrote | {"models": models, "siblings": []}))
+    (folder / "page.html").write_text(f"<h1>{version}</h1>")
+    keep_offline(folder)
+
+
+UPDATED = """async () => {
+  const kept = async () => (await caches.match("../page.html")).text();
+  while ((await kept()).includes("old")) await new Promise((go) => setTimeout(go, 50));
+}"""
+
+
+def test_an_update_leaves_what_was_kept(new_tab, live_site, tmp_path):
+    folder = shutil.copytree(live_site, tmp_path / "site", ignore=shutil.ignore_patterns("english*", "*-8", "*-16"))
+    link, by, tab = "live/?text=the+dog+is+[MASK].", "Answered by storyworld-tiny, here", new_tab()
+    build_again(folder, "old")
+    with served(folder) as site:
+        tab.goto(f"{site}/{link}")
+        wait_for_status(tab, by)
+        tab.wait_for_function("() => navigator.serviceWorker.controller")
+        tab.goto(f"{site}/page.html")
+        build_again(folder, "new")
+        tab.goto(f"{site}/{link}")
+        tab.evaluate(UPDATED)
+    tab.goto(f"{site}/page.html")
+    assert tab.locator("h1").text_content() == "new"
+    tab.goto(f"{site}/{link}")
+    wait_for_status(tab, by)
+    weights = "async () => (await (await caches.open('bertlab-weights')).keys()).map(({ url }) => url.split('?')[1])"
+    assert tab.evaluate(weights) == ["new"]
+
+
+FULL = "() => { Cache.prototype.put = async () => { throw new DOMException('', 'QuotaExceededError'); }; }"
+
+
+def test_a_full_disk_keeps_nothing_and_the_page_comes(new_tab, live_site):
+    tab = new_tab()
+    with served(live_site) as site:
+        show(tab, site)
+        tab.wait_for_function("() => navigator.serviceWorker.controller")
+        tab.context.service_workers[0].evaluate(FULL)
+        tab.goto(f"{site}/live/models/storyworld-tiny-16/vocab.txt")
+        assert "[MASK]" in tab.locator("body").text_content()
+
+
 HOSTILE = "<img src=x onerror=window.hurt=1> [MASK] <script>window.hurt=1</script> \"'><svg/onload=window.hurt=1>"
 
 
@@ -304,6 +390,7 @@ def test_hostile_texts_and_links_run_nothing(tab, site):
 def test_a_link_may_name_a_language_that_there_is_not(tab, site):
     show(tab, site, "?lang=constructor")
     assert tab.evaluate("document.documentElement.lang") == "en" and "What word is hidden?" in tab.title()
+    assert "lang=en" in tab.url  # what was chosen stays, whatever the browser prefers
     unharmed(tab)
 
 
@@ -328,9 +415,20 @@ def test_a_model_of_ones_own(page, own):
     page.locator("#heads button").nth(3).press("x")
     page.locator(".column").nth(1).wait_for()
     page.get_by_role("button", name="Back to the model of this page").click()
+    expect(page.locator("#folder")).to_be_focused()
     answered(page)
     expect(page.locator("#guesses .column")).to_have_count(1)
     assert "off=" not in page.url  # that head was of another model
+
+
+def test_the_later_of_two_folders_counts(page, own):
+    page.fill("#text", "the dog is [MASK].")
+    page.set_input_files("#folder", locate("english"))
+    page.set_input_files("#folder", own)
+    page.locator("#status", has_text="your model").wait_for()
+    assert len(page.workers) == 2  # the page's model and that one: nobody reads the first folder
+    assert guesses(page) == model_guesses(own, "the dog is [MASK].")
+    unharmed(page)
 
 
 def test_a_folder_that_is_dropped(page):
@@ -377,32 +475,61 @@ def test_a_folder_of_transformers_5(page, own):
     unharmed(page)
 
 
+def test_a_cased_folder(page, own):
+    """tokenizer.json says what vocab.txt cannot, and counts before it."""
+    (own / "tokenizer_config.json").unlink()
+    normalizer = {"type": "BertNormalizer", "lowercase": False}
+    wrote("tokenizer.json", normalizer=normalizer)(own)
+    page.fill("#text", "the Dog is [MASK].")
+    page.set_input_files("#folder", own)
+    page.locator("#status", has_text="your model").wait_for()
+    page.get_by_text("[UNK] stands for what is not in this model's vocabulary.").wait_for()  # "Dog"
+    unharmed(page)
+
+
 def without(name):
     return lambda folder: (folder / name).unlink()
 
 
-def config_with(**changes):
+def wrote(name, **changes):
+    """Change what a JSON file of a folder says."""
+
     def change(folder):
-        config = json.loads((folder / "config.json").read_text())
-        (folder / "config.json").write_text(json.dumps(config | changes))
+        (folder / name).write_text(json.dumps(json.loads((folder / name).read_text()) | changes))
 
     return change
 
 
-def other_pieces(folder):
-    (folder / "vocab.txt").unlink()
-    (folder / "tokenizer.json").write_text('{"model": {"type": "BPE"}}')
+def vocabulary_alone(folder):
+    (folder / "tokenizer.json").unlink()
+    (folder / "tokenizer_config.json").unlink()
+
+
+def other_vocabulary(folder):
+    (folder / "tokenizer.json").unlink()
+    (folder / "vocab.txt").write_text("a\nb\n")
+
+
+def further_away(folder):
+    (folder / "step").mkdir()
+    (folder / "model.safetensors").rename(folder / "step" / "model.safetensors")
 
 
 DAMAGES = [
-    (other_pieces, "This page cuts words by WordPiece; tokenizer.json asks for BPE."),
-    (without("config.json"), "This is no folder of a BERT: it has no config.json."),
-    (without("model.safetensors"), "This is no folder of a BERT: it has no model.safetensors."),
-    (config_with(model_type="<b>gpt2</b>"), "This is no BERT: config.json says model_type <b>gpt2</b>."),
-    (config_with(num_hidden_layers=9), "This is no BERT: model.safetensors has no bert.encoder.layer."),
+    (wrote("tokenizer.json", model={"type": "BPE"}), "by WordPiece; this folder asks for BPE."),
+    (wrote("tokenizer.json", normalizer={"type": "NFC"}), "this folder asks for NFC."),
+    (wrote("tokenizer_config.json", tokenizer_class="BertJapaneseTokenizer"), "asks for BertJapaneseTokenizer."),
+    (wrote("tokenizer.json", added_tokens=[{"content": "[E1]"}]), "this folder adds [E1]."),
+    (vocabulary_alone, "This is no complete folder of a BERT: it has no tokenizer_config.json."),
+    (without("config.json"), "This is no complete folder of a BERT: it has no config.json."),
+    (further_away, "This is no complete folder of a BERT: it has no model.safetensors."),
+    (wrote("config.json", model_type="<b>gpt2</b>"), "This is no BERT: config.json says model_type <b>gpt2</b>."),
+    (wrote("config.json", num_hidden_layers=9), "This is no BERT: model.safetensors has no bert.encoder.layer."),
+    (wrote("config.json", intermediate_size=8), "intermediate.dense.weight has not the size that config.json gives"),
+    (wrote("config.json", vocab_size=8), "vocab.txt has not the size that config.json gives"),
     (lambda folder: (folder / "config.json").write_text("{"), "config.json is no JSON."),
     (lambda folder: (folder / "model.safetensors").write_bytes(b"PK\3\4" * 9), "model.safetensors cannot be read"),
-    (lambda folder: (folder / "vocab.txt").write_text("a\nb\n"), "The vocabulary has no [PAD]"),
+    (other_vocabulary, "The vocabulary has no [PAD]"),
 ]
 
 
@@ -427,6 +554,18 @@ def test_it_fits_a_phone(tab, site):
     unharmed(tab)
 
 
+# What the picture says if it is copied before a new sentence is answered.
+DRAWN = """() => {
+  const pen = CanvasRenderingContext2D.prototype, write = pen.fillText, drawn = [];
+  const text = document.getElementById("text");
+  pen.fillText = function (words, ...rest) { drawn.push(words); write.call(this, words, ...rest); };
+  text.value = "Two plus two is [MASK].";
+  text.dispatchEvent(new Event("input"));
+  document.getElementById("copy-picture").click();
+  return drawn;
+}"""
+
+
 def test_the_picture_and_the_link(new_tab, site):
     tab = new_tab(permissions=["clipboard-read", "clipboard-write"])
     show(tab, site, "?text=Better+late+than+[MASK].")
@@ -438,6 +577,7 @@ def test_the_picture_and_the_link(new_tab, site):
     tab.locator("#copy-picture", has_text=re.compile("Copied|Saved")).wait_for()
     if tab.locator("#copy-picture").text_content() == "Copied":
         assert tab.evaluate("navigator.clipboard.read().then(([item]) => item.types)") == ["image/png"]
+    assert "Better late than [MASK]." in tab.evaluate(DRAWN)  # what was answered, not what is being typed
     size = tab.evaluate(
         """async () => {
           const { drawPicture } = await import("/live/js/picture.js");

@@ -11,7 +11,6 @@ from app.shared.model import gate
 from app.shared.model.bundled import DEFAULT_MODEL, READ, SPECIALISTS, origin, specialist
 from app.shared.page.markdown import plain
 from bertlab import (
-    BertConfig,
     BertForPreTraining,
     BertForQuestionAnswering,
     BertForSequenceClassification,
@@ -39,20 +38,9 @@ WEIGHTS = (".safetensors", ".bin")
 READ_FILES = {*hub.SMALL_FILES, "model.safetensors.index.json", "pytorch_model.bin.index.json"}  # beside the weights
 
 
-class Encoder(BertModel):
-    """A BertModel without its pooler, which no page reads and not every checkpoint has.
-
-    Random weights are drawn as for a BertModel, so a control is that of the notebook cell.
-    """
-
-    def __init__(self, config: BertConfig):
-        super().__init__(config)
-        self.pooler = None
-
-
 # task -> model class, published name of the head that it needs
 TASKS: dict[str, tuple[type[PretrainedModel], str | None]] = {
-    "encoder": (Encoder, None),
+    "encoder": (BertModel, None),
     "fill": (BertForPreTraining, "cls.predictions"),
     "next sentence": (BertForPreTraining, "cls.seq_relationship"),
     "answer": (BertForQuestionAnswering, "qa_outputs"),
@@ -185,8 +173,6 @@ def model_for(task: str, base: str | None = None) -> Loaded:
 
 def name_model(name: str, versus: bool = False) -> None:
     """Name a model that this page really shows, in the header, or with `versus` one that it compares with."""
-    if "shown_models" not in st.session_state:  # no bar, as in a fragment
-        return
     names, compared, place = st.session_state.shown_models
     (compared if versus else names)[name] = f"**{readable(name)}**"
     beside = "".join(f", compared with {one}" for one in compared.values())
@@ -261,8 +247,8 @@ def _open(task: str, folder: str, stamp: str) -> Loaded | None:
         return None
     if head and not any(tensor.startswith(head) for tensor in open_weights(Path(folder))):
         return None
-    unused = ("pooler", "nsp") if task == "fill" else ()
-    model = kind.trained(folder, optional=unused, advice="choose another model")
+    unread = {"fill": ("pooler", "nsp"), "encoder": ("pooler",)}.get(task, ())  # not every checkpoint has them
+    model = kind.trained(folder, optional=unread, advice="choose another model")
     return Loaded(folder, folder, stamp, model, Tokenizer.from_pretrained(folder), folder=folder)
 
 

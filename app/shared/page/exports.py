@@ -1,21 +1,28 @@
 """What every view gives away: its table, its picture as a file, the notebook cell that makes it, and its link."""
 
+import inspect
+import sys
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
 from functools import partial
 from time import time_ns
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 import pandas as pd
 import streamlit as st
 from altair import TopLevelMixin
 
+import bertlab
 from app.shared.model import models
 from app.shared.page import layout
 from app.shared.page.markdown import plain
 from bertlab.draw.charts.base import png, svg, web_page
+from bertlab.explain.ablation import random_control
 
 ROWS_SHOWN = 2_000  # more rows make a browser slow; the CSV has all
+FIRST = 3  # arguments that are written without their names: model, tokenizer and text
 
 
 def exports(
@@ -99,3 +106,94 @@ def show_link(container) -> None:
     else:
         container.caption("Whoever opens it on this server sees what you see now:")
     container.code(page._replace(query=query).geturl(), language=None, wrap_lines=True)
+
+
+class Name(str):
+    """A variable or another expression of a cell. It stands as it is in the repr of a tuple, list or dict."""
+
+    __repr__ = str.__str__
+
+
+class Cell:
+    """Lines that run as they are in a notebook or script."""
+
+    def __init__(self) -> None:
+        self.imports: dict[str, set[str]] = {}
+        self.lines: list[str] = []
+        self.opened: dict[str, tuple[Name, Name]] = {}  # model and tokenizer by the stamp of the model
+
+    def copy(self) -> "Cell":
+        return deepcopy(self)
+
+    def use(self, thing: Any) -> Name:
+        """Import a function or class."""
+        name, parts = thing.__name__, thing.__module__.split(".")
+        packages = [".".join(parts[:end]) for end in range(1, len(parts) + 1)]
+        home = next(each for each in packages if getattr(sys.modules.get(each), name, None) is thing)
+        self.imports.setdefault(home, set()).add(name)
+        return Name(name)
+
+    def call(self, function: Callable, *arguments, **options) -> Name:
+        """Return function(*arguments, **options) as one writes it: without defaults, and what comes late by name."""
+        given, signature, late = [], inspect.signature(function), False
+        for number, (name, value) in enumerate(signature.bind(*arguments, **options).arguments.items()):
+            if repr(value).startswith(f"{type(value).__name__}(") and type(value).__module__ != "builtins":
+                self.use(type(value))
+            usual = value == signature.parameters[name].default
+            late |= usual or number >= FIRST or signature.parameters[name].kind is inspect.Parameter.KEYWORD_ONLY
+            if not usual:
+                given.append(f"{name}={value!r}" if late else repr(value))
+        return Name(f"{self.use(function)}({', '.join(given)})")
+
+    def let(self, name: str, value: Name) -> Name:
+        """Add a line that gives a value a name."""
+        self.lines.append(f"{name} = {value}")
+        return Name(name)
+
+    def open(self, loaded: models.Loaded) -> tuple[Name, Name]:
+        """Add the lines that open a model and its tokenizer, unless they are there."""
+        if loaded.stamp not in self.opened:
+            trained = self.opened.get(loaded.stamp.removeprefix(models.CONTROL))
+            if loaded.random and trained:
+                self.opened[loaded.stamp] = self.let("untrained", self.call(random_control, trained[0])), trained[1]
+                return self.opened[loaded.stamp]
+            number = f"_{len(self.opened) + 1}" * bool(self.opened)
+            weights = Name(f"{self.use(type(loaded.model))}.from_pretrained({loaded.source!r})")
+            model = self.let(f"model{number}", self.call(random_control, weights) if loaded.random else weights)
+            tokenizer = Name(f"{self.use(bertlab.Tokenizer)}.from_pretrained({loaded.source!r})")
+            self.opened[loaded.stamp] = model, self.let(f"tok{number}", tokenizer)
+        return self.opened[loaded.stamp]
+
+    def made(self, name: str, function: Callable, loaded: models.Loaded, *asked, rows: bool = False, **options) -> Name:
+        """Add a line that computes function(model, tokenizer, *asked), or all `rows` that this yields."""
+        made = self.call(function, *self.open(loaded), *asked, **options)
+        return self.let(name, Name(f"list({made})") if rows else made)
+
+    def both(self, function: Callable, loaded: models.Loaded, *arguments) -> list[Name]:
+        """Add the line for a model, and the one for the same architecture with random weights."""
+        control = models.control_of(loaded)
+        return [self.made(name, function, one, *arguments) for name, one in (("found", loaded), ("control", control))]
+
+    def each(self, function: Callable, asked: Mapping[str, tuple], **options) -> dict[str, Name]:
+        """Add a line for each of several models: `asked` has for each the model and the other arguments."""
+        named = enumerate(asked.items(), 1)
+        return {name: self.made(f"found_{n}", function, *each, **options) for n, (name, each) in named}
+
+    def shows(self, value: Name) -> str:
+        """Return the cell, whose last line is what a notebook shows below it."""
+        imports = [f"from {module} import {', '.join(sorted(names))}" for module, names in sorted(self.imports.items())]
+        return "\n".join([*imports, "", *self.lines, value])
+
+    def beside(self, charts: Iterable[Name]) -> str:
+        """Return the cell of charts that stand side by side."""
+        self.imports.setdefault("altair", set()).add("hconcat")
+        return self.shows(Name(f"hconcat({', '.join(charts)})"))
+
+    def html(self, value: Name) -> str:
+        """Return the cell of a value that is HTML."""
+        self.imports.setdefault("IPython.display", set()).add("HTML")
+        return self.shows(Name(f"HTML({value})"))
+
+    def picture(self, function: Callable, *arguments, **options) -> str:
+        """Return the cell that shows what a function draws."""
+        return self.shows(self.call(function, *arguments, **options))

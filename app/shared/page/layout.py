@@ -4,7 +4,6 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Lock
-from types import MappingProxyType
 from typing import Any, TypeVar
 
 import pandas as pd
@@ -73,7 +72,7 @@ def notices(model: str, dropped: int, unknown: int, total: int) -> None:
     """Warn of tokens that a model cut off or does not have in its vocabulary."""
     name = f"**{models.readable(model)}**"
     if dropped:
-        text = f"The text is too long for {name}: {dropped:,} tokens were left out, {total} are shown."
+        text = f"Only {total} tokens are read here for {name}: {dropped:,} were left out."
         st.warning(text, icon=":material/content_cut:")
     if unknown:
         text = f"{unknown} of {total} tokens are [UNK]: the vocabulary of {name} does not contain them."
@@ -88,10 +87,10 @@ def show_chart(chart: TopLevelMixin, alt: str, rows: int = 0, width: str = "stre
         st.altair_chart(chart, width=width, alt=alt, **options)
 
 
-def show_shares(table: pd.DataFrame, column: str, columns: Mapping[str, Any] = MappingProxyType({})) -> None:
+def show_shares(table: pd.DataFrame, column: str, columns: Mapping[str, Any] | None = None) -> None:
     """Show a table with bars in its `column` of probabilities, and other `columns` as configured."""
     drawn, config = with_bars(table, column)
-    st.dataframe(drawn, hide_index=True, column_config={**config, **columns})
+    st.dataframe(drawn, hide_index=True, column_config={**config, **(columns or {})})
 
 
 def with_bars(table: pd.DataFrame, column: str) -> tuple[pd.DataFrame, dict[str, Any]]:

@@ -25,11 +25,6 @@ def plain(text: str) -> str:
     return f"{ISOLATE}{escaped}{END}" if is_right_to_left(one_line) else escaped
 
 
-def signed(number: float, form: str = "+.2f") -> str:
-    """Format a number with a true minus sign."""
-    return format(number, form).replace("-", "−")
-
-
 def chip_names(tokens: Sequence[str]) -> list[str]:
     """Return labels for chips. Streamlit tells chips apart by label, so equal tokens get invisible joiners."""
     return [plain(token) + JOINER * tokens[:i].count(token) for i, token in enumerate(tokens)]

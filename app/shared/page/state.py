@@ -10,12 +10,12 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 Examples = dict[str, dict[str, str]]  # name of an example -> the text of each field
 ROW = "from"  # in the link that leads from a row of a data set to another page
+MODELS = ("model", "folder", "step", "versus")  # in the link, on every page
 LINK_CHARACTERS = 6_000  # servers refuse addresses much longer
 FIELDS = {  # what the panel with the link calls the text of a field, if not by the key of the field
     "pair": "second text",
     "other": "other version",
     "meaning_yours": "sentences",
-    "film_text": "text",
     "dataset_word": "word",
 }
 GAP = re.compile(r"(?<!\w)_{2,}(?!\w)|\[mask\]", re.IGNORECASE | re.ASCII)  # as a gap is typed
@@ -65,23 +65,30 @@ def linked_text(field: Callable[..., str], label: str, key: str, default: str = 
     open_with(key, key, lambda linked: default if linked is None else with_gaps(linked))
     options = {"on_change": lambda: read_typed(key)} | options
     text = field(label, key=key, persist_state="session", **options)
-    fits = len(quote_plus(text)) <= LINK_CHARACTERS
     if text or not default:
-        share(key, text if fits and text != default else "")
+        share(key, text if fits(text) and text != default else "")
     elif st.query_params.get_all(key) != [""]:  # emptied, which an address without the field would not say
         st.query_params[key] = ""
-    if not fits:
+    if not fits(text):
         st.session_state.not_in_link.append(FIELDS.get(key, key))
     return text
 
 
-def linked_chip(label: str, names: Sequence[str], key: str, name: str, first: int) -> int:
-    """Show chips with one pressed, at first the one that `name` in the link numbers, or else the `first`. Returns its
-    number, counted from 0."""
-    open_with(key, name, lambda linked: first if (at := number_in(linked)) is None or at >= len(names) else at)
-    options = dict(format_func=names.__getitem__, required=True, wrap=True, persist_state="session")
-    chosen = st.pills(label, range(len(names)), key=key, **options)
-    share(name, "" if chosen == first else str(chosen))
+def fits(text: str) -> bool:
+    """Return whether a link may hold a text."""
+    return len(quote_plus(text)) <= LINK_CHARACTERS
+
+
+def linked_chip(
+    label: str, names: Sequence[str], key: str, name: str, first: int = 0, counted: int = 0, field=st.pills, **options
+) -> int:
+    """Show chips with one pressed, at first the one that `name` in the link numbers, there `counted` from 0 or 1, or
+    else the `first`. Returns its number, counted from 0."""
+    numbers = {str(at + counted): at for at in range(len(names))}
+    open_with(key, name, lambda linked: numbers.get(linked or "", first))
+    fixed = dict(format_func=names.__getitem__, required=True, persist_state="session")
+    chosen = field(label, range(len(names)), key=key, **fixed, **options)
+    share(name, "" if chosen == first else str(chosen + counted))
     return chosen
 
 
@@ -168,7 +175,8 @@ def link_value(key: str) -> str | None:
 
 
 def fill_from_row() -> None:
-    """Fill the fields of a page with the row of a data set whose link led here. Call before the page."""
+    """Fill the fields of a page with the row of a data set whose link led here; in a new tab the link alone has it.
+    Call before the page."""
     if ROW in st.query_params:
         fill(st.session_state.pop(ROW, {}))
         del st.query_params[ROW]

@@ -81,19 +81,13 @@ def choose_one(encoded: Encoded, positions: Sequence[int]) -> int:
     """Ask for one of several masked positions. Returns its number, counted from 0."""
     if len(positions) == 1:
         return 0
-    key = gap_key(encoded, positions)
     names = [context(encoded, position, positions) for position in positions]
-    options = dict(format_func=names.__getitem__, required=True, persist_state="session")
-    number = st.pills("Which gap", range(len(positions)), key=key, **options)
-    state.share("gap", str(number + 1) if number else "")
-    return number
+    return state.linked_chip("Which gap", names, gap_key(encoded, positions), "gap", counted=1)
 
 
 def gap_key(encoded: Encoded, positions: Sequence[int]) -> str:
-    """Return the key in the session of the number of the chosen masked position, at first that of the link."""
-    key, numbers = f"gap {hash((tuple(encoded.tokens), tuple(positions)))}", range(1, len(positions) + 1)
-    state.open_with(key, "gap", lambda linked: at - 1 if (at := state.number_in(linked) or 0) in numbers else 0)
-    return key
+    """Return the key in the session of the number of the chosen masked position."""
+    return f"gap {hash((tuple(encoded.tokens), tuple(positions)))}"
 
 
 def write_masks(text: str, encoded: Encoded, segment: int, positions: Sequence[int]) -> str:

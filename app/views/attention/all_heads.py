@@ -6,8 +6,7 @@ import streamlit as st
 
 from app.shared.model import models
 from app.shared.page import layout, state
-from app.shared.page.cell import Cell
-from app.shared.page.exports import exports
+from app.shared.page.exports import Cell, exports
 from app.shared.page.markdown import plain
 from app.shared.text import versions
 from bertlab.draw.charts.attention import attention_heatmap, attention_table
@@ -40,7 +39,7 @@ def show(loaded: models.Loaded, text: str, pair: str | None, version: str | None
     place = st.container(key="intro")  # not in a story, whose visitor is to find it
     view = show_canvas(drawn)
     if version:
-        place.markdown(change(heads.maps, drawn[1].maps, view))
+        place.markdown(change(shown_of(heads, view), shown_of(drawn[1], view), view))
     st.caption(
         "Attention is not explanation. A weight says how much of a token's vector a head mixes in, not why the model "
         "predicts what it does. Before you read meaning into a pattern, look at the random-weights control, and at "
@@ -67,6 +66,11 @@ def heads_of(loaded: models.Loaded, text: str, pair: str | None) -> ModelHeads:
         return ModelHeads(loaded.name, maps)
     control = models.compute(attention_maps, models.control_of(loaded), text, pair, loaded.limit)
     return ModelHeads(loaded.name, maps, control)
+
+
+def shown_of(heads: ModelHeads, view: dict) -> AttentionMaps:
+    """Return the attention that is drawn: with the switch for it that of random weights."""
+    return heads.control if view.get("control") and heads.control else heads.maps
 
 
 def change(one: AttentionMaps, two: AttentionMaps, view: dict) -> str:
@@ -124,7 +128,7 @@ def export_head(
     loaded: models.Loaded, other: models.Loaded | None, heads: ModelHeads, view: dict, text: str, pair: str | None
 ) -> None:
     """Show the chosen head of the first model as table, files and cell."""
-    shown = heads.control if view.get("control") and heads.control else heads.maps
+    shown = shown_of(heads, view)
     layer, head = chosen_head(shown, view)
     weights = shown.weights[layer, head]  # (L, A, S, S) -> (S, S)
     chosen = {"layer": layer, "head": head} | ({"role": view["role"]} if view.get("role") else {})

@@ -1,14 +1,10 @@
 """The three views of bertviz, a well-known viewer, with everything they need inside the page."""
 
-from collections.abc import Callable
-
 import streamlit as st
 
 from app.shared.model import models
 from app.shared.page import layout, state
-from app.shared.page.cell import Cell
-from app.shared.page.exports import exports
-from bertlab import BertConfig
+from app.shared.page.exports import Cell, exports
 from bertlab.draw.charts.attention import attention_heatmap, attention_table
 from bertlab.draw.html import bertviz
 from bertlab.explain.attention.heads import strongest_link
@@ -31,10 +27,18 @@ def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
         loaded = weights[st.selectbox("Weights", list(weights), key="bertviz_weights", bind="query-params", width=220)]
     st.markdown(VIEWS[view])
     reading = neurons if view == "neurons" else attention_maps
-    found = models.compute(reading, loaded, text, pair, min(loaded.limit, longest(view, loaded.model.config)))
+    config = loaded.model.config
+    every_head = bertviz.most_tokens(config.num_hidden_layers, config.num_attention_heads)
+    most = {"heads": bertviz.LONGEST, "model": every_head, "neurons": bertviz.LONGEST_NEURONS}[view]
+    found = models.compute(reading, loaded, text, pair, min(loaded.limit, most))
     maps: AttentionMaps = found.maps if view == "neurons" else found
     layer, head = strongest_link(maps)  # it opens with this one, and its own lists choose others
-    draw, chosen = drawing(view, layer, head)
+    views: dict[str, tuple] = {
+        "heads": (bertviz.head_view, (layer, [head])),
+        "model": (bertviz.model_view, ()),
+        "neurons": (bertviz.neuron_view, (layer, head)),
+    }
+    draw, chosen = views[view]
     html = draw(found, *chosen, dark=st.context.theme.type == "dark")
     layout.notices(loaded.name, maps.dropped, maps.unknown, len(maps.tokens))
     st.iframe(html, alt=f"bertviz, {view} view of {loaded.name}")
@@ -43,17 +47,3 @@ def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
     shown = maps.tokens, maps.weights[layer, head]  # (L, A, S, S) -> (S, S)
     name = f"bertviz-layer{layer + 1}-head{head + 1}"
     exports(name, attention_table(*shown), cell.html(made), attention_heatmap(*shown), page=html)
-
-
-def drawing(view: str, layer: int, head: int) -> tuple[Callable, tuple]:
-    """Return what draws a view, and the arguments that open it with this head."""
-    if view == "model":
-        return bertviz.model_view, ()
-    return (bertviz.neuron_view, (layer, head)) if view == "neurons" else (bertviz.head_view, (layer, [head]))
-
-
-def longest(view: str, config: BertConfig) -> int:
-    """Return the most tokens that a view draws: it grows with the square of their number."""
-    if view == "model":
-        return bertviz.most_tokens(config.num_hidden_layers, config.num_attention_heads)
-    return bertviz.LONGEST_NEURONS if view == "neurons" else bertviz.LONGEST

@@ -4,11 +4,11 @@ import streamlit as st
 
 from app.shared.model import models
 from app.shared.page import layout, progress
-from app.shared.page.cell import Cell
-from app.shared.page.exports import exports
-from app.shared.page.markdown import plain, signed
+from app.shared.page.exports import Cell, exports
+from app.shared.page.markdown import plain
 from app.views.attention import followed
 from bertlab.draw.charts.knockout import agreement_map, measure_map, measure_maps, measure_table
+from bertlab.draw.percent import signed
 from bertlab.explain.attention.flow import FEWEST, Measures, measures
 
 MEANINGS = """
@@ -35,7 +35,7 @@ def show(loaded: models.Loaded, text: str, pair: str | None) -> None:
     asked = chosen.asked()
     found = {name: progress.watched(measures, *each) for name, each in asked.items()}
     own = found[loaded.name]
-    if own.agreement is None:
+    if any(one.agreement is None for one in found.values()):
         text = f"A ranking needs at least {FEWEST} tokens beside the gap: write a longer text."
         st.info(text, icon=":material/edit:")
         return
@@ -61,8 +61,7 @@ def show_maps(word: str, own: Measures, found: dict[str, Measures]) -> None:
 def story(measures: Measures) -> str:
     """Say how far attention and gradients agree, and what chance would give."""
     names, agreement, count = list(measures.values), measures.agreement, sum(measures.compared)
-    if agreement is None:
-        return "There are too few tokens for a ranking."
+    assert agreement is not None  # or nothing is shown
     value = float(agreement[names.index("attention"), names.index("gradients")])
     chance = 1.96 / (count - 1) ** 0.5
     if value != value:  # nan

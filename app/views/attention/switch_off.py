@@ -7,14 +7,13 @@ import streamlit as st
 
 from app.shared.model import models
 from app.shared.page import layout, progress, state
-from app.shared.page.cell import Cell
-from app.shared.page.exports import exports
-from app.shared.page.markdown import explained, plain, signed
+from app.shared.page.exports import Cell, exports
+from app.shared.page.markdown import explained, plain
 from app.views.attention import followed
 from app.views.attention.followed import Followed
 from bertlab.draw.charts.knockout import CELL, Rows, knockout_map, knockout_maps, knockout_table, largest
 from bertlab.draw.charts.masking import fill_bars
-from bertlab.draw.percent import percent
+from bertlab.draw.percent import percent, signed
 from bertlab.explain.attention.knockout import FillWithout, Head, fill_knockouts, fill_without
 
 GUESSES = 6

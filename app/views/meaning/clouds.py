@@ -10,7 +10,7 @@ import streamlit as st
 from app.shared.model import models
 from app.shared.model.bundled import origin, specialist
 from app.shared.page import layout, progress, state
-from app.shared.page.cell import Cell, Name
+from app.shared.page.exports import Cell, Name
 from app.shared.page.markdown import plain
 from app.views.meaning.texts import TextSet
 from bertlab import Tokenizer

@@ -6,8 +6,7 @@ import streamlit as st
 
 from app.shared.model import models
 from app.shared.page import layout
-from app.shared.page.cell import Name
-from app.shared.page.exports import exports
+from app.shared.page.exports import Name, exports
 from app.shared.page.markdown import plain
 from app.views.meaning.clouds import Cloud, begun, measures
 from bertlab.draw.charts.projection import layer_lines, measure_table
@@ -82,10 +81,10 @@ def show_layers(clouds: Sequence[Cloud], measured: Sequence[Sequence[LayerMeasur
     """Draw how often neighbours name the label at each layer, a line for each model."""
     named = {cloud.loaded.name: layers for cloud, layers in zip(clouds, measured, strict=True)}
     table, layer = measure_table(named), clouds[0].layer
-    chart = layer_lines(table, "accuracy", layer, chance)
+    chart = layer_lines(table, layer, chance)
     layout.show_chart(chart, f"How often neighbours name the label, by layer: {', '.join(named)}")
     st.caption("Dashed: always guessing the commonest label.")
     cell, vectors = begun(clouds, yours=False)
     layers = [Name(f"list({cell.call(layer_measures, each, Name('labels'))})") for each in vectors]
     made = cell.call(measure_table, dict(zip(named, layers, strict=True)))
-    exports("embeddings-by-layer", table, cell.picture(layer_lines, made, "accuracy", layer, chance), chart)
+    exports("embeddings-by-layer", table, cell.picture(layer_lines, made, layer, chance), chart)

@@ -7,8 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from app.shared.page import layout, state
-from app.shared.page.cell import Name
-from app.shared.page.exports import exports
+from app.shared.page.exports import Name, exports
 from app.shared.page.markdown import plain
 from app.views.meaning.clouds import Cloud, begun
 from app.views.meaning.texts import NO_LABEL, TextSet

@@ -7,8 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from app.shared.page import layout, progress
-from app.shared.page.cell import Name
-from app.shared.page.exports import exports
+from app.shared.page.exports import Name, exports
 from app.shared.page.markdown import plain
 from app.views.meaning.clouds import METHODS, Cloud, begun
 from app.views.meaning.nearest_texts import NEAREST, pick_key, picked

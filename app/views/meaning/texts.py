@@ -12,7 +12,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from app.shared.page import state
-from app.shared.page.cell import Cell, Name
+from app.shared.page.exports import Cell, Name
 from app.shared.page.markdown import plain
 from app.shared.text import columns
 from app.shared.text.columns import KEPT_FILES

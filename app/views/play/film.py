@@ -7,20 +7,22 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from app.shared.model import models
-from app.shared.page.cell import Cell
-from app.shared.page.exports import exports
+from app.shared.page import state
+from app.shared.page.exports import Cell, exports
 from app.shared.text import mask
 from app.views.play.gap import Question, Version
+from app.views.play.guesses import EVERY
 from bertlab.draw.charts.attention import followed_heatmap, followed_table
-from bertlab.draw.html.word import Link, pack, word_component, word_widget
+from bertlab.draw.html.word import WORD, Link, pack, word_widget
 from bertlab.explain.text import Encoded
 from bertlab.explain.words.follow import FollowedWord, follow_word
 
 NOWHERE: Link = ("", "")
-KEPT = ("model", "folder", "step", "versus", "gap")  # choices in the link that the other pages have too
+KEPT = (*state.MODELS, "gap")  # choices in the link that the other pages have too
 
 
 def show(asked: Sequence[Question], both: Sequence[Version], encoded: Encoded) -> None:
+    st.caption(EVERY)
     for number, question in enumerate(asked):
         if number:
             st.markdown(f"**{models.readable(question.loaded.name)}**")
@@ -36,7 +38,7 @@ def show_film(loaded: models.Loaded, version: Version, key: str, encoded: Encode
     pages = [] if key else links_of(loaded, word, version.text)
     data = pack(word, loaded.name, control, version.truth, pages, choose=encoded is not None)
     place = f"film{key} {hash(version)}"  # what was pressed in the film of another text or gap means nothing here
-    word_component(data, place, partial(hide, encoded, place) if encoded else None)
+    WORD.show(place, data, partial(hide, encoded, place) if encoded else None)
     cell = Cell()
     made, random = cell.both(follow_word, loaded, *asked)
     code = cell.picture(word_widget, made, loaded.name, random, version.truth)

@@ -7,8 +7,7 @@ import streamlit as st
 
 from app.shared.model import models
 from app.shared.page import confidence, layout
-from app.shared.page.cell import Cell, Name
-from app.shared.page.exports import exports
+from app.shared.page.exports import Cell, Name, exports
 from app.shared.page.markdown import plain
 from app.shared.text import texts
 from app.views.play.gap import Question, Version
@@ -19,6 +18,7 @@ from bertlab.explain.words.guess import WordGuesses, guess_words
 
 GUESSES = 5
 SOME = 0.01  # a share of what is no word that is worth a line
+EVERY = "Here every token counts, punctuation and pieces too, which the guesses above leave out."
 
 
 def show(question: Question, both: Sequence[Version], names: Sequence[str], word: str) -> None:

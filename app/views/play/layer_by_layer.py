@@ -7,10 +7,10 @@ import streamlit as st
 
 from app.shared.model import models
 from app.shared.page import layout
-from app.shared.page.cell import Cell
-from app.shared.page.exports import exports
+from app.shared.page.exports import Cell, exports
 from app.shared.page.markdown import explained, plain
 from app.views.play.gap import Question
+from app.views.play.guesses import EVERY
 from bertlab import BertForPreTraining, Tokenizer
 from bertlab.draw.charts import masking as charts
 from bertlab.draw.percent import percent
@@ -21,7 +21,7 @@ GUESSES = 5
 INTRO = (
     "What would the model write if it ended after an earlier layer? The *logit lens* applies the masked-word head "
     "after each one. That head was trained on the last layer only: a word that it does not find earlier may be there "
-    "all the same, in another basis."
+    f"all the same, in another basis. {EVERY}"
 )
 
 

@@ -43,12 +43,12 @@ OTHER_PAGES = {
 
 def fields(examples: state.Examples) -> tuple[str, str]:
     """Show the fields for a sentence and another version of it. Returns both; "" without another version."""
-    if "\n" in st.session_state.get("text", ""):  # from another page: a field of one line would swallow it
-        st.session_state.text = " ".join(st.session_state.text.split())
     first = state.first_texts(examples, "gap")
     forget_version_of_another()
     row = st.container(horizontal=True, gap="medium", key="sentences")
-    text = state.linked_text(row.text_input, "Your sentence, with ___ for a word", "text", first["text"])
+    lines = "\n" in st.session_state.get("text", st.query_params.get("text", ""))  # from a page with a field for them
+    field = row.text_area if lines else row.text_input
+    text = state.linked_text(field, "Your sentence, with ___ for a word", "text", first["text"])
     usual = first["other"] if text == first["text"] else ""
     other = state.linked_text(row.text_input, "Another version of it (optional)", "other", usual, placeholder=" ")
     st.session_state.played = text, other
@@ -67,12 +67,8 @@ def swap(names: list[str]) -> int:
     if not names:
         state.share("version", "")
         return 0
-    key = f"version {hash(tuple(names))}"
-    state.open_with(key, "version", lambda linked: int(linked == "2"))
-    options = dict(required=True, persist_state="session", label_visibility="collapsed")
-    number = st.segmented_control("Swap", [0, 1], key=key, format_func=chip_names(names).__getitem__, **options)
-    state.share("version", "2" if number else "")
-    return number
+    look = dict(field=st.segmented_control, label_visibility="collapsed")
+    return state.linked_chip("Swap", chip_names(names), f"version {hash(tuple(names))}", "version", counted=1, **look)
 
 
 def guess_of(both: list[Version]) -> tuple[str, bool]:

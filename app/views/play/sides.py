@@ -8,8 +8,7 @@ import streamlit as st
 from app.shared.model import model_bar, models
 from app.shared.model.bundled import DEFAULT_MODEL, LEFT_TO_RIGHT
 from app.shared.page import layout
-from app.shared.page.cell import Cell, Name
-from app.shared.page.exports import exports
+from app.shared.page.exports import Cell, Name, exports
 from app.shared.page.markdown import plain
 from app.shared.text import texts
 from app.views.play import guesses

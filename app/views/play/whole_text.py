@@ -6,13 +6,12 @@ from collections.abc import Sequence
 import streamlit as st
 
 from app.shared.page import layout, progress, state
-from app.shared.page.cell import Cell
-from app.shared.page.exports import exports
-from app.shared.page.markdown import chip_names, plain, signed
+from app.shared.page.exports import Cell, exports
+from app.shared.page.markdown import chip_names, plain
 from app.views.play.gap import Question
 from bertlab.draw.charts.masking import fill_bars, surprisal_bars, sweep_table
 from bertlab.draw.palette import ORANGE
-from bertlab.draw.percent import percent
+from bertlab.draw.percent import percent, signed
 from bertlab.explain.text import encode
 from bertlab.explain.words.surprisal import (
     Surprisal,
@@ -52,7 +51,7 @@ def show(question: Question) -> None:
     chosen = choose_token(rows, question.key, math.log(vocabulary))
     show_token(chosen, vocabulary)
     cell = Cell()
-    code = cell.picture(surprisal_bars, cell.rows("rows", sweep, loaded, *asked), vocabulary)
+    code = cell.picture(surprisal_bars, cell.made("rows", sweep, loaded, *asked, rows=True), vocabulary)
     bars = surprisal_bars(rows, vocabulary)
     with st.expander("Each token as a bar", icon=":material/bar_chart:"):
         layout.show_chart(bars, "Surprisal of each token", rows=len(rows))
@@ -75,7 +74,7 @@ def choose_token(rows: Sequence[Surprisal], key: str, uniform: float) -> Surpris
     st.html(colours(box, [row.surprisal / uniform for row in rows]))
     label = "The deeper the colour, the higher the surprisal (in nats). Press a token to see the guesses there"
     with st.container(key=box):
-        return rows[state.linked_chip(label, names, widget, f"at{key}", first)]
+        return rows[state.linked_chip(label, names, widget, f"at{key}", first, wrap=True)]
 
 
 def colours(box: str, shares: Sequence[float]) -> str:

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from app.shared import contributions
-from app.shared.page.cell import Cell, Name
+from app.shared.page.exports import Cell, Name
 from app.shared.page.markdown import plain
 from app.views.play import guesses
 from app.views.play.gap import Question

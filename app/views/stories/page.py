@@ -3,7 +3,6 @@
 import streamlit as st
 
 from app.explore import ADDRESSES
-from app.shared.model import models
 from app.shared.page import layout, stories
 from bertlab.io.stories import Story
 
@@ -24,7 +23,6 @@ layout.heading(
     "Each story answers a question in a few stations. At each you see what to look at, guess what it means, and read "
     "which control could have proved it wrong.",
 )
-models.name_model(models.chosen())
 with layout.box(), st.container(key="stories", horizontal=True, gap="small"):
     for name, story in stories.known(ADDRESSES).items():
         show(name, story)

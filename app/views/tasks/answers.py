@@ -6,7 +6,6 @@ from app.shared.model import models
 from app.shared.page import layout, state
 from app.shared.text import fit, texts
 from app.views.tasks import fields, the_answer
-from app.views.tasks.reading import Reading
 
 VIEWS = {
     "The answer": the_answer.show,
@@ -29,9 +28,9 @@ def show() -> None:
         fields.offer_example("Your passage needs a question of its own: write one above.", examples)
         return
     loaded, beside = models.model_for("answer"), models.beside("answer")
-    readings = [Reading(loaded, question, passage)]
+    readings = [the_answer.Reading(loaded, question, passage)]
     if beside and beside.stamp != loaded.stamp:
-        readings.append(Reading(beside, question, passage, "-beside"))
+        readings.append(the_answer.Reading(beside, question, passage, "-beside"))
     found = readings[0].found
     layout.notices(loaded.name, found.dropped, found.unknown, len(found.tokens))
     fit.notice("answer", loaded, passage)

@@ -7,7 +7,7 @@ import streamlit as st
 from app.shared.model import models
 from app.shared.page import state
 from app.shared.page.markdown import plain
-from app.shared.text import versions
+from app.shared.text import mask, versions
 from bertlab.draw.html.marked import attributed_text
 from bertlab.errors import InputError
 from bertlab.explain.attribution import Attribution
@@ -63,18 +63,10 @@ def models_for(task: str) -> Iterator[tuple[models.Loaded, str]]:
 
 def words_in(found: Attribution, encoded: Encoded, segment: int) -> tuple[list[Span], list[float]]:
     """Return first and last+1 character of each word of the first or second text, and what its pieces contribute."""
-    spans: list[Span] = []
-    values: list[float] = []
-    for i, (token, value) in enumerate(zip(found.tokens, found.values.tolist(), strict=True)):
-        if encoded.token_type_ids[i] != segment or encoded.special[i]:
-            continue
-        start, stop = encoded.offsets[i].tolist()
-        if token.startswith("##") and spans:
-            spans[-1], values[-1] = (spans[-1][0], stop), values[-1] + value
-        else:
-            spans.append((start, stop))
-            values.append(value)
-    return spans, values
+    positions = [i for i in mask.words(encoded) if encoded.token_type_ids[i] == segment]
+    words = dict.fromkeys(mask.word_of(encoded, i) for i in positions)
+    spans = [(int(encoded.offsets[word[0]][0]), int(encoded.offsets[word[-1]][1])) for word in words]
+    return spans, [float(found.values[word.start : word.stop].sum()) for word in words]
 
 
 def show_coloured(text: str, spans: list[Span], values: list[float]) -> None:

@@ -54,7 +54,7 @@ def show_one(
         named = [i for i, label in enumerate(labelled.prediction.labels) if label != OUTSIDE]
         chips, key = chip_names(words_of(labelled)), f"word {hash((loaded.stamp, text))}"
         press, first = "Press a word to see what contributed to its label", named[0] if named else 0
-        word = state.linked_chip(press, chips, key, "word", first)
+        word = state.linked_chip(press, chips, key, "word", first, wrap=True)
     word = min(word, len(labelled.spans) - 1)
     label = labelled.prediction.labels[word]
     asked = text, word, in_usual_spelling(loaded.model.config).label2id[label], loaded.limit

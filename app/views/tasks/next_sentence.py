@@ -4,8 +4,7 @@ import streamlit as st
 
 from app.shared.model import models
 from app.shared.page import layout, state
-from app.shared.page.cell import Cell
-from app.shared.page.exports import exports
+from app.shared.page.exports import Cell, exports
 from app.shared.page.markdown import plain
 from app.shared.text import texts
 from app.views.tasks import fields

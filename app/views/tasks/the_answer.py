@@ -1,25 +1,26 @@
-"""The answer: the passage with its start and end probabilities, the best spans, no answer, all spans, and what each
-token contributes."""
+"""The answer to a question about a passage: its start and end probabilities, the best spans, no answer, all spans, and
+what each token contributes."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import cast
 
 import pandas as pd
 import streamlit as st
 
 from app.shared import contributions
 from app.shared.model import models
-from app.shared.page import confidence, layout
-from app.shared.page.cell import Cell
-from app.shared.page.exports import exports
-from app.shared.page.markdown import signed
+from app.shared.page import confidence, layout, progress
+from app.shared.page.exports import Cell, Name, exports
 from app.shared.text import fit
-from app.views.tasks.reading import Reading, drawn_tokens
 from bertlab import BertForQuestionAnswering, Tokenizer
 from bertlab.draw.charts import spans as span_charts
 from bertlab.draw.charts.attribution import attribution_bars
 from bertlab.draw.html.marked import attribution_strip, shaded_passage
-from bertlab.draw.percent import percent
+from bertlab.draw.percent import percent, signed
 from bertlab.evaluation.calibration import Bin
 from bertlab.explain.attribution import Attribution, Progress, attribute_span
-from bertlab.explain.spans import Answer, window_batch
+from bertlab.explain.spans import Answer, answer, answer_from, count_windows, read_passage, window_batch
 from bertlab.tasks.span_decoding import ALWAYS_ANSWER
 
 SHADES = (
@@ -27,6 +28,44 @@ SHADES = (
     "underlined. Point at a word to see its probabilities."
 )
 UNIT = "nats of ln p(start) + ln p(end) of the answer"
+DRAWN = 48  # tokens that fit into a readable square
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One model, a question, and a passage of any length; `key` tells the models apart."""
+
+    loaded: models.Loaded
+    question: str
+    passage: str
+    key: str = ""
+
+    @cached_property
+    def found(self) -> Answer:
+        """The answer, with the arrays of the window that has the best span. All windows are read: only then there is
+        an answer. Raises Stopped if the visitor presses Stop."""
+        asked = self.loaded, self.question, self.passage
+        total = models.compute(count_windows, *asked)
+        windows = progress.rows(read_passage, *asked, total=total)
+        if len(windows) < total:
+            raise layout.Stopped
+        model = cast(BertForQuestionAnswering, self.loaded.model)
+        return answer_from(model, self.loaded.tokenizer, self.passage, windows)
+
+    def cell(self) -> tuple[Cell, Name]:
+        """Return a cell that answers the question, and its name for the answer."""
+        cell = Cell()
+        return cell, cell.made("found", answer, self.loaded, self.question, self.passage)
+
+    @property
+    def span(self) -> tuple[int, int, int]:
+        """Window, first and last token of the answer; "no answer" is [CLS] of the window with the best span."""
+        return self.found.window, self.found.best.start_token, self.found.best.end_token
+
+    @property
+    def text(self) -> str:
+        """The text of the answer."""
+        return self.found.best.text or "no answer"
 
 
 def show(reading: Reading) -> None:
@@ -92,6 +131,16 @@ def show_starts_and_ends(reading: Reading) -> None:
     table = span_charts.span_table(found, range(*found.passage_slice)).sort_values("probability", ascending=False)
     cell, made = reading.cell()
     exports(f"spans{reading.key}", table, cell.picture(span_charts.span_heatmap, made, tokens), square)
+
+
+def drawn_tokens(found: Answer) -> range:
+    """Return the passage tokens to draw: all of the window, or those around its best span."""
+    start, stop = found.passage_slice
+    if stop - start <= DRAWN:
+        return range(start, stop)
+    middle = int(found.grid[1:].max(1).values.argmax()) + 1  # (S-1, S) -> the likeliest start except [CLS]
+    first = max(start, min(middle - DRAWN // 2, stop - DRAWN))
+    return range(first, first + DRAWN)
 
 
 def attribute(

@@ -7,9 +7,8 @@ from altair import TopLevelMixin
 
 from app.shared.model import models
 from app.shared.page import layout, progress, state
-from app.shared.page.cell import Cell, Name
+from app.shared.page.exports import Cell, Name
 from app.shared.text import texts
-from bertlab.draw.charts.film import unfitted
 from bertlab.errors import InputError
 from bertlab.explain.runs import Moment, TrainingRun, read_run
 from bertlab.explain.snapshots import picked
@@ -55,7 +54,8 @@ def show_tiles(tiles: Sequence[TopLevelMixin], frames: Sequence, what: str, step
             chosen = frame.step == step
             with st.container(width="content", key="chosen-step" if chosen else None):
                 alt = f"{what} after {frame.step:,} steps{', the chosen step' * chosen}"
-                layout.show_chart(unfitted(tile), alt, width="content")
+                picture = tile.properties(autosize="pad")  # as large as it says: Streamlit would fit in the title too
+                layout.show_chart(picture, alt, width="content")
 
 
 def settled(outputs: Sequence) -> int:
@@ -65,9 +65,7 @@ def settled(outputs: Sequence) -> int:
 
 def text_field(run: TrainingRun) -> str:
     """Show the field for a text, with examples that suit what the run has learned from."""
-    examples = {
-        name.partition(",")[0]: {"film_text": versions["text"]} for name, versions in texts.of(run.name).play.items()
-    }
+    examples = {name.partition(",")[0]: {"text": each["text"]} for name, each in texts.of(run.name).play.items()}
     state.example_pills("Try", examples)
-    first = state.first_texts(examples, "gap")["film_text"]
-    return state.linked_text(st.text_area, "Your text", "film_text", first, height=68)
+    first = state.first_texts(examples, "film")["text"]
+    return state.linked_text(st.text_area, "Your text", "text", first, height=68)

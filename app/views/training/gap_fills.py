@@ -3,8 +3,7 @@
 import streamlit as st
 
 from app.shared.page import layout, state
-from app.shared.page.cell import Cell
-from app.shared.page.exports import exports
+from app.shared.page.exports import Cell, exports
 from app.shared.page.markdown import plain
 from app.views.training.film import film_in, frames_of, model_at, moments_of, settled, text_field
 from bertlab.draw.charts.film import word_lines, word_table

@@ -4,8 +4,7 @@ import streamlit as st
 
 from app.shared.model import models
 from app.shared.page import layout, state
-from app.shared.page.cell import Cell, Name
-from app.shared.page.exports import exports
+from app.shared.page.exports import Cell, Name, exports
 from app.shared.page.markdown import plain
 from app.views.training.film import film_in, frames_of, model_at, moments_of, show_tiles, text_field
 from bertlab.draw.charts.film import head_tile, strip, target_table

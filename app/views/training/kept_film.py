@@ -3,8 +3,7 @@
 import streamlit as st
 
 from app.shared.page import layout
-from app.shared.page.cell import Cell, Name
-from app.shared.page.exports import exports
+from app.shared.page.exports import Cell, Name, exports
 from app.views.training import gap_fills, head_forms
 from app.views.training.film import model_at
 from bertlab.draw.charts.film import kept_table, word_lines

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from app.shared.page import layout
-from app.shared.page.cell import Cell
-from app.shared.page.exports import exports
+from app.shared.page.exports import Cell, exports
 from app.shared.page.markdown import explained, plain
 from bertlab.draw.charts import runs as run_charts
 from bertlab.draw.percent import percent
@@ -132,14 +131,16 @@ def passed_baselines(run: TrainingRun, baselines: Sequence[CurveBaseline]) -> st
     beaten: dict[int | None, list[str]] = {}  # the step by which it fell below these
     for one in baselines:
         beaten.setdefault(run.beaten_at(one), []).append(f"{short(one)} ({one.value:.2f})")
-    ahead = beaten.pop(None, [])
+    beaten.pop(None, None)
     passed = [f"{', '.join(names)} by step {step:,}" for step, names in beaten.items()]
     text = f"It fell below {'; '.join(passed)}. " if passed else ""
+    last = run.rows[-1][run.loss]
     frequency = next((one.value for one in baselines if one.name == "word frequency"), None)
-    if frequency and abs(run.rows[-1][run.loss] - frequency) < PLATEAU * frequency:
+    if frequency and abs(last - frequency) < PLATEAU * frequency:
         return text + "It is at the level of word frequency: so far the model knows which words are frequent, no more."
+    ahead = [f"{short(one)} ({one.value:.2f})" for one in baselines if last >= one.value]  # of a loss that rose again
     if ahead:
-        return text + f"It is not yet below {ahead[0]}."
+        return text + f"At its last step it is not below {ahead[0]}."
     read = [LEARNED[short(one)] for one in baselines if short(one) in LEARNED]
     return text + "".join(f"So by its last step the model uses more than {one}." for one in read)
 

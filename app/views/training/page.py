@@ -71,7 +71,7 @@ def show(place, run: TrainingRun) -> None:
     if len(run.moments) > 1:
         moment = choose_moment(place, run)
     else:
-        if "The film" not in views:
+        if "The film" not in views and run.finished:
             st.caption("This run kept no snapshots. To keep some, train with `--set snapshot_steps=0,100,1000`.")
         text, film = f"Watch the snapshots of {STORYWORLD}", {"run": STORYWORLD, "training_tab": "A gap fills"}
         press = partial(st.session_state.update, film)

@@ -6,8 +6,7 @@ import streamlit as st
 
 from app.shared.model import models
 from app.shared.page import layout, state
-from app.shared.page.cell import Cell, Name
-from app.shared.page.exports import exports
+from app.shared.page.exports import Cell, Name, exports
 from app.shared.text import texts
 from app.views.training.film import model_at
 from bertlab.draw.charts.masking import loss_table

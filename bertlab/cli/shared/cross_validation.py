@@ -12,7 +12,8 @@ from bertlab.evaluation.wording import second_label
 from bertlab.io.json_files import read_json
 from bertlab.training.engine.checkpoints import Checkpoints
 from bertlab.training.finetune_recipe import FinetuneRecipe
-from bertlab.training.run_folder import MEASURES, STATES, check_parts, check_recipe, locked
+from bertlab.training.grid import grid, label
+from bertlab.training.run_folder import MEASURES, STATES, check_data, check_parts, check_recipe, locked
 
 
 def cross_validate(
@@ -38,10 +39,18 @@ def cross_validate(
             if not (folder / MEASURES).exists():
                 say(f"fold {number} of {count}")
                 run_once(prepared(options, folder), recipe, fold, folder)
-            elif not options.grid:
-                check_recipe(folder, options.lengthened(recipe, fold))
+            else:
+                check_fold(folder, options.lengthened(recipe, fold), options.grid)
+                check_data(folder, fold.train, fold.dev)
             found.append(read_json(folder / COMPARISON))
         return write_spread(out, recipe.name, found, OURS, second_label(folder))
+
+
+def check_fold(folder: Path, recipe: FinetuneRecipe, searched: bool) -> None:
+    """Raise an InputError if a finished fold, or with `searched` a setting tried for it, had another recipe."""
+    trials = {folder / "grid" / label(trial): trial for trial in grid(recipe)} if searched else {folder: recipe}
+    for place, trial in trials.items():
+        check_recipe(place, trial)
 
 
 def prepared(options: Options, folder: Path) -> Options:

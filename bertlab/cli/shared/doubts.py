@@ -8,6 +8,7 @@ from bertlab.corpora.examples import TextExample
 
 READ = ("text", "pair", "words", "question", "context", "choices")  # fields of examples that a model reads
 MANY = 0.01  # share of the examples; above it the user is warned
+ENOUGH = 5  # texts with a comma; fewer may happen to be quotations
 QUOTED = re.compile(r'"(?:[^"]|"")+"')  # as CSV writes a text with quotes in it
 
 
@@ -38,9 +39,13 @@ def contradicted(examples: Sequence) -> Iterator[str]:
 
 
 def quoted(examples: Sequence) -> Iterator[str]:
-    """Yield in words, if they are many, how many texts still stand in quotes, with those within doubled."""
+    """Yield in words, if they are many, how many texts still stand in quotes: with those within doubled, or each that
+    has a comma, as Excel saves a file with tabs."""
     texts = [example.text for example in examples if isinstance(example, TextExample)]
     found = [text for text in texts if '""' in text[1:-1] and QUOTED.fullmatch(text)]
+    commas = [text for text in texts if "," in text]
+    advice = "a file with tabs is read without quoting: save it with commas"
     if len(found) > MANY * len(examples):
-        advice = "a file with tabs is read without quoting: save it with commas"
         yield f'{len(found):,} of the texts begin and end with a " and have "" within; {advice}'
+    elif len(commas) >= ENOUGH and all(map(QUOTED.fullmatch, commas)):
+        yield f'all {len(commas):,} texts with a comma begin and end with a "; {advice}'

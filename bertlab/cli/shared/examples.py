@@ -36,6 +36,7 @@ FEW = 50  # examples to choose by
 LOOKED_AT = 200  # examples
 UNKNOWN, CUT = 0.2, 0.1  # share of tokens, of examples; above it the user is warned
 SEPARATOR = re.compile(r"\s*[,;|]\s*")
+MISSING = ("NA", "N/A", "None", "null", "NULL")  # what R, spreadsheets and Python write for no value
 RARE, NAMED = 2, 5  # a label is rare that occurs so often at most; rare ones that are named
 CHOSEN = "The checkpoint was chosen by the examples that it is measured on, which flatters it a little."
 ONE_TEXT = "All examples are on the same text, so the checkpoint was chosen on the text that it learned from."
@@ -227,6 +228,8 @@ def odd_labels(examples: Sequence, family: type[Task]) -> str:
     found += looking_alike(counts)
     if "-" in counts and len(counts) > 2 and "+" not in counts:
         found.append("the label '-' is learned like the others, but SNLI and OCNLI mean by it that there is none")
+    if (missing := next((label for label in MISSING if label in counts), "")) and len(counts) > 2:
+        found.append(f"the label {missing!r} is learned like the others, but may mean that there is none")
     return f"{', '.join(found)}; --skip-label leaves rows out by their label" if found else ""
 
 
@@ -261,8 +264,9 @@ def unread_text(examples: Sequence, recipe: FinetuneRecipe) -> Iterator[str]:
     if (cut := sum(feature.cut > 0 for feature in features) / len(features)) > CUT:
         most = config.max_position_embeddings
         advice = f"--max-length reads up to {most}" if recipe.max_length < most else f"{recipe.model} has no more"
-        longer = f"{cut:.0%} of the texts are longer than {recipe.max_length} tokens"
-        yield f"{longer}, and their ends are not read; {advice}"
+        advice = advice if task.cut_at == recipe.max_length else "ask in fewer words"
+        longer = f"{cut:.0%} of the {'texts' if task.cut_at == recipe.max_length else 'questions'} are longer"
+        yield f"{longer} than {task.cut_at} tokens, and their ends are not read; {advice}"
 
 
 def split_off(examples: list, seed: int, notes: list[str]) -> tuple[list, list]:

@@ -32,7 +32,7 @@ from bertlab.training.finetune import finetune, head_config, start_model, task_a
 from bertlab.training.finetune_recipe import FinetuneRecipe
 from bertlab.training.grid import run_trial, search
 from bertlab.training.run_files import read_rows
-from bertlab.training.run_folder import MEASURES, STATES, check_recipe
+from bertlab.training.run_folder import MEASURES, STATES, check_data, check_recipe, note_data
 from bertlab.training.run_settings import FinetuneSettings
 
 INNER = re.compile("_(low|high)$|:")  # bounds, and figures of single classes
@@ -118,11 +118,13 @@ def learn(options: Options, recipe: FinetuneRecipe, sets: Sets, out: Path) -> Fi
         return best or end_stopped("in the middle of the grid")
     if options.settings.resume and is_trained(out):
         check_recipe(out, recipe)
+        check_data(out, sets.train, sets.dev)
         return recipe
     settings = replace(options.settings, on_start=begin, on_evaluation=report_evaluation)
     result = finetune(recipe, sets.train, sets.dev, settings=settings, out=out)
     if result.stopped:
         end_stopped(f"at {reached(result.rows)}")
+    note_data(out, sets.train, sets.dev)
     return recipe
 
 
@@ -130,6 +132,7 @@ def learn_control(options: Options, recipe: FinetuneRecipe, sets: Sets, out: Pat
     """Train the same from random weights in `out`/control, unless that is done already."""
     folder = out / "control"
     if (folder / MEASURES).exists():
+        check_data(folder, sets.train, sets.dev)
         return
     say("the same from random weights ...")
     settings = replace(options.settings, on_evaluation=report_evaluation)

@@ -1,5 +1,6 @@
 """Files of a corpus, from its .tar.xz as it was downloaded or from the folder that it was unpacked to."""
 
+import csv
 import io
 import lzma
 import tarfile
@@ -27,6 +28,16 @@ class Member(NamedTuple):
         with _readable(self.home):
             yield from io.TextIOWrapper(self.file, encoding="utf-8", newline="")
 
+    def texts(self) -> Iterator[str]:
+        """Yield the column "text" of the file, which is CSV; InputError names the line of a row without one."""
+        with _readable(self.home):
+            rows = csv.DictReader(self.lines())
+            for row in rows:
+                if row.get("text") is None:
+                    where = f"{self.home}: {self.path}, line {rows.line_num}"
+                    raise InputError(f"{where}: no column 'text'; download or unpack it again")
+                yield row["text"]
+
 
 def read_members(folder: Path, source: Source, progress: bool = False) -> Iterator[Member]:
     """Yield the files of `source` below `folder`, one at a time: of the archive in its order, unpacked ones sorted.
@@ -44,7 +55,7 @@ def read_members(folder: Path, source: Source, progress: bool = False) -> Iterat
 def _readable(home: Path) -> Iterator[None]:
     try:
         yield
-    except (OSError, EOFError, tarfile.TarError, lzma.LZMAError, UnicodeDecodeError) as error:
+    except (OSError, EOFError, tarfile.TarError, lzma.LZMAError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{home}: cannot be read ({error})") from error
 
 

@@ -3,7 +3,6 @@
 Held out are whole authors, whole articles and whole reviews. The held-out texts of the small corpora stay as they are.
 """
 
-import csv
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -62,7 +61,7 @@ def _paragraphs_of_reviews(member: Member) -> Iterator[list[str]]:
     if member.path == "unlabelled.txt":
         yield from _blocks(member)
     elif member.path == "train.csv":
-        yield from (row["text"].splitlines() for row in csv.DictReader(member.lines()))
+        yield from map(str.splitlines, member.texts())
 
 
 def _blocks(member: Member) -> Iterator[list[str]]:

@@ -1,6 +1,5 @@
 """The texts that models of real English are measured on: of none of them may they learn anything."""
 
-import csv
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -33,7 +32,7 @@ def measured_texts(folder: Path) -> dict[str, list[str]]:
     for document in read_large(folder, "test"):
         texts.setdefault(HELD_OUT + document.genre, []).append(document.text)
     reviews = (member for member in read_members(folder, REVIEWS) if member.path == "test.csv")
-    texts["IMDB test"] = [row["text"] for member in reviews for row in csv.DictReader(member.lines())]
+    texts["IMDB test"] = [text for member in reviews for text in member.texts()]
     return texts | _labelled(folder, LABELLED)
 
 

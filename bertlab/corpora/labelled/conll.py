@@ -19,12 +19,13 @@ Line = tuple[int, str]  # its number, and what it holds
 LONGEST_SENTENCE = 100_000  # words
 BLANKS = re.compile("[ \t]+")  # str.split() would also cut at a no-break space
 BREAK = re.compile("[ \t\r\n]*|-DOCSTART-.*|#(?:begin|end) document.*", re.DOTALL)  # also as in CoNLL 2012
-COMMENT = re.compile(r"# (?:newdoc|newpar)\b|# ?[\w.:-]+ = ")  # of CoNLL-U
+COMMENT = re.compile(r"# (?:newdoc|newpar|id)\b|# ?[\w.:-]+ = ")  # of CoNLL-U; MultiCoNER's "# id"
 NUMBER = re.compile(r"(?P<word>\d+)|\d+-\d+|\d+\.\d+")  # of a word, of several (1-2), of one left unsaid (3.1)
 UNIVERSAL = 10  # columns of CoNLL-U (Universal Dependencies), with FORM, UPOS and, last, MISC
 FORM, UPOS, MISC = 1, 3, 9
 CONLL = (".conll", ".conllu", ".bio", ".iob", ".iob2")
 WORDS, TAGS = "tokens", "ner_tags"  # usual columns of rows that list words and labels, those of the hub
+TEXT_WORDS = 4  # in a cell of a text; a word has fewer parts with blanks between them, in Vietnamese for example
 UNSPACED_TEXT = re.compile(rf"[{UNSPACED}]{{8}}")  # longer than a word
 DECIMAL = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")  # a probability
 HEADING = re.compile(
@@ -96,9 +97,9 @@ def wanted(examples: Iterator[TokenExample], skipped: Skipped | None) -> Iterato
 
 def has_words(path: Path, columns: Columns, encoding: str = "utf-8") -> bool:
     """Return whether a file to predict has a word a line, or columns with one, and not texts: by the options or its
-    ending, else by most of its first lines. Columns are separated by tabs, or by blanks if their last cells look like
-    labels: those of names, or few different ones of sentences with a blank line between them. JSON lines have words if
-    the first one lists them."""
+    ending, else by most of its first lines. Columns are separated by tabs, and none holds a text; or by blanks if their
+    last cells look like labels: those of names, or few different ones of sentences with a blank line between them. JSON
+    lines have words if the first one lists them."""
     if path.suffix.lower() in CONLL or columns.by_number:
         return True
     if path.suffix.lower() in JSON:
@@ -111,7 +112,8 @@ def has_words(path: Path, columns: Columns, encoding: str = "utf-8") -> bool:
     lines = [line for line in beginning if not BREAK.fullmatch(line) and not line.startswith("# ")]
     check_prose("".join(lines[:1]), path, NAME_IT_JSON)
     if _most("\t" in line for line in lines):
-        return not columns.name(lines[0].rstrip("\r\n").split("\t"))
+        rows = [line.rstrip("\r\n").split("\t") for line in lines]
+        return not (columns.name(rows[0]) or _most(any(map(_is_text, row)) for row in rows))
     rows = [BLANKS.split(line.strip(" \t\r\n")) for line in lines]
     if _most(len(row) == 1 for row in rows):
         return not _most(UNSPACED_TEXT.search(line) for line in lines)
@@ -122,6 +124,10 @@ def has_words(path: Path, columns: Columns, encoding: str = "utf-8") -> bool:
         or (few and any(map(BREAK.fullmatch, beginning[1:-1])))
         or _most(ENTITY.fullmatch(label) for label in last)
     )
+
+
+def _is_text(cell: str) -> bool:
+    return len(cell.split()) >= TEXT_WORDS
 
 
 def _most(found: Iterable[object]) -> bool:

@@ -4,7 +4,7 @@ import csv
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 
 from bertlab.corpora.labelled.columns import Columns
@@ -15,6 +15,7 @@ from bertlab.io.json_files import parse_json
 
 EVERY = Columns()  # none is asked for
 JSON = (".jsonl", ".json", ".ndjson", ".jsonlines")
+ROW_NAMES = [str(number) for number in range(1, 11)]  # as many rows numbered so are no ten labels in their order
 NAME_IT_JSON = "give the file the ending .jsonl"
 
 
@@ -64,7 +65,7 @@ def read_records(
         check_prose("".join(sample[:1]), path, NAME_IT_JSON)
         dialect, lines = dialect_of(sample, columns, path), chain(sample, found)
         if dialect.delimiter.strip(" "):
-            yield from _table(path, lines, dialect, skipped)
+            yield from _table(path, lines, dialect, columns, skipped)
         else:
             rows = _filled(path, lines) if every_line else enumerate(lines, start=1)
             cut = dialect.delimiter == " " and not every_line and (labelled or columns.by_number)
@@ -127,13 +128,19 @@ def _texts(path: Path, lines: Iterable[tuple[int, str]], labelled: bool, skipped
     yield from usable((row for row in lines if row[1].strip()), record, skipped)
 
 
-def _table(path: Path, lines: Iterable[str], dialect: Dialect, skipped: Skipped | None) -> Iterator[Record]:
+def _table(
+    path: Path, lines: Iterable[str], dialect: Dialect, columns: Columns, skipped: Skipped | None
+) -> Iterator[Record]:
     rows = _cells(path, lines, dialect)
     number, names = next(rows, (1, []))
     if not dialect.header:
         rows = chain([(number, names)], rows)
         names = [str(column) for column in range(len(names))]
     _check_names(names, path)
+    if dialect.header and dialect.delimiter == "\t":
+        first = list(islice(rows, len(ROW_NAMES)))
+        _check_tabs(names, [cells for _, cells in first], columns, path)
+        rows = chain(first, rows)
     yield from usable(rows, partial(_record, path, names, dialect), skipped)
 
 
@@ -161,6 +168,16 @@ def _check_names(names: Iterable[str], path: Path) -> None:
         seen.add(name)
 
 
+def _check_tabs(names: list[str], rows: list[list[str]], columns: Columns, path: Path) -> None:
+    """Raise InputError where the names stand in quotes, and where each row begins with its number, which has no name:
+    so does R write a table. A cell would be read as the one before it."""
+    if not columns.name(names) and columns.name([name.strip('"') for name in names]):
+        raise InputError(f"{path}: the names of its columns stand in quotes, which count with tabs: save it as CSV")
+    numbers = [cells[0] for cells in rows if len(cells) == len(names) + 1]
+    if numbers == ROW_NAMES and columns.name(names[:1]):
+        raise InputError(f"{path}: its first column, which numbers the rows, has no name: add one (R: row.names=FALSE)")
+
+
 def _is_quoted(cells: list[str]) -> bool:
     """Return whether a cell in quotes was cut at a tab: one cell opens them, a later one closes them."""
     halves = [cell for cell in cells if cell.count('"') % 2]
@@ -171,7 +188,8 @@ def _record(path: Path, names: list[str], dialect: Dialect, row: tuple[int, list
     """Return a row under the names. With tabs it may have cells behind these, or lack some that nobody asks for."""
     number, cells = row
     where = f"{path}, line {number}"
-    if dialect.header and cells == names and len(names) > 1:
+    unmarked = [cells[0].removeprefix("\ufeff"), *cells[1:]]  # a file that was joined to another keeps its mark
+    if dialect.header and unmarked == names and len(names) > 1:
         raise InputError(
             f"{where}: repeats the first line, the names of the columns; are two files joined? leave it out"
         )

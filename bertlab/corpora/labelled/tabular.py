@@ -207,7 +207,7 @@ def _classes(value: object, where: str) -> tuple[str, ...]:
         value = _listed(value.strip(), where)
     if not isinstance(value, list) or not all(type(label) in (str, int) for label in value):  # no true and false
         raise InputError(f"{where} holds no list of labels but {value!r:.40}")
-    labels = tuple(_class(label, where) for label in value)
+    labels = tuple(sorted(_class(label, where) for label in value))  # so that one set of labels is one value
     if len(set(labels)) < len(labels):
         raise InputError(f"{where} holds a label twice: {value!r:.40}; give the names of those that apply")
     return labels

@@ -75,9 +75,11 @@ def head_tile(frame: HeadFrame, layer: int, head: int, subtitle: str = "") -> al
         {"i": i, "j": j, "from": names[i], "to": names[j], "weight": weights.flatten().numpy().round(4)}
     )
     colour = alt.Color("weight:Q", scale=alt.Scale(scheme="cividis", domain=[0, 1]), legend=None)
+    title = alt.Title(f"step {frame.step:,}", subtitle=subtitle or alt.Undefined, subtitleColor=GREY, offset=4,
+                      anchor="start", fontSize=13)  # fmt: skip
     side = max(SIDE // len(tokens), 1) * len(tokens)  # whole pixels, or the page shines through between the cells
     return (
-        alt.Chart(cells, title=_title(frame.step, subtitle))
+        alt.Chart(cells, title=title)
         .mark_rect()
         .encode(
             x=alt.X("j:O", axis=alt.Axis(**_BARE), title=None, scale=alt.Scale(padding=0)),
@@ -87,16 +89,6 @@ def head_tile(frame: HeadFrame, layer: int, head: int, subtitle: str = "") -> al
         )
         .properties(width=side, height=side)
     )
-
-
-def _title(step: int, subtitle: str) -> alt.TitleParams:
-    style = dict(anchor="start", fontSize=13, subtitleColor=GREY, offset=4)
-    return alt.TitleParams(f"step {step:,}", subtitle=subtitle or alt.Undefined, **style)
-
-
-def unfitted(tile: alt.Chart) -> alt.Chart:
-    """The picture alone as large as it says, with the title above it; Streamlit would fit in both."""
-    return tile.properties(autosize="pad")
 
 
 def strip(tiles: Sequence[alt.Chart]) -> alt.ConcatChart:

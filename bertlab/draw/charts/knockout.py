@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from bertlab.draw.charts.base import tips, token_names
-from bertlab.draw.percent import percent
+from bertlab.draw.percent import percent, signed
 from bertlab.explain.attention.flow import Measures
 
 CELL = "cell"  # the selection of heads in a map: what Streamlit calls the clicked cells
@@ -34,11 +34,6 @@ def largest(*maps: Rows) -> float:
     return max([0.01, *(abs(change) for rows in maps for changes in rows for change in changes)])
 
 
-def _written(change: float) -> str:
-    """Return a number for a cell, with its sign; 0.00 has none."""
-    return f"{change:+.2f}".replace("-", "−") if abs(change) >= 0.005 else "0.00"
-
-
 def knockout_map(
     rows: Rows,
     scale: float,
@@ -53,7 +48,7 @@ def knockout_map(
     of the colours is left out, except `with_key`.
     """
     table = knockout_table({"": rows})
-    table["shown"] = table["change"].map(_written)
+    table["shown"] = table["change"].map(signed)
     switched = {(layer + 1, head + 1) for layer, head in off}
     table["off"] = [(layer, head) in switched for layer, head in zip(table["layer"], table["head"], strict=True)]
     order = alt.Scale(domain=list(range(1, (layers or len(rows)) + 1)))
@@ -140,7 +135,7 @@ def agreement_map(measures: Measures) -> alt.LayerChart:
     names = list(measures.values)
     table = agreement_table(measures)
     known = table["correlation"].notna()
-    table["shown"] = table["correlation"].map(_written).where(known, "–")
+    table["shown"] = table["correlation"].map(signed).where(known, "–")
     axis = dict(title=None, sort=names, scale=alt.Scale(domain=names))
     base = alt.Chart(table).encode(
         x=alt.X("other:N", axis=alt.Axis(labelAngle=-35, orient="bottom", **_BARE), **axis),

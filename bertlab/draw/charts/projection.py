@@ -19,7 +19,6 @@ LETTERS = 300  # of a text that is pointed at
 MARK = OKABE_ITO[4]  # of the reader's own sentences, so no label has it
 COLOURS = [colour for colour in OKABE_ITO if colour != MARK]
 STAR = "M0,-1 L.25,-.31 L.95,-.31 L.4,.12 L.59,.81 L0,.4 L-.59,.81 L-.4,.12 L-.95,-.31 L-.25,-.31 Z"
-TITLES = {"accuracy": "label named by 5 neighbours", "anisotropy": "mean cosine of two texts"}
 
 
 def projection_table(points: np.ndarray, labels: Sequence[str], texts: Sequence[str]) -> pd.DataFrame:
@@ -112,30 +111,28 @@ def measure_table(measured: Mapping[str, Sequence[LayerMeasures]]) -> pd.DataFra
     return pd.DataFrame(rows, columns=["model", "layer", "accuracy", "spread", "anisotropy"])
 
 
-def layer_lines(table: pd.DataFrame, measure: str, layer: int, chance: float | None = None) -> alt.LayerChart:
-    """One measure by layer: a line for each value of `model` in the table, with columns layer, model and the measure.
+def layer_lines(table: pd.DataFrame, layer: int, chance: float) -> alt.LayerChart:
+    """How often neighbours name the label, layer by layer: a line for each model of a measure_table.
 
     The band marks `layer`, the dashed line what guessing would give. The last model is grey.
     """
     names = list(table["model"].unique())
     colours = alt.Scale(domain=names, range=[BLUE, ORANGE, GREY][: len(names) - 1] + [GREY])
     layers = alt.X("layer:O", title="layer (0 = embeddings)", axis=_LAYERS)
-    low = min(0.0, table[measure].min())
-    axis = alt.Axis(gridOpacity=0.4, tickCount=5, format="%" if measure == "accuracy" else ".1f")
-    y = alt.Y(f"{measure}:Q", title=None, scale=alt.Scale(domain=[low, 1]), axis=axis)
+    axis = alt.Axis(gridOpacity=0.4, tickCount=5, format="%")
+    y = alt.Y("accuracy:Q", title=None, scale=alt.Scale(domain=[0, 1]), axis=axis)
     lines = (
-        alt.Chart(table, title=alt.Title(TITLES[measure], anchor="start", fontSize=14))
+        alt.Chart(table, title=alt.Title("label named by 5 neighbours", anchor="start", fontSize=14))
         .mark_line(point=alt.OverlayMarkDef(size=60, filled=True), strokeWidth=2.5)
         .encode(
             x=layers,
             y=y,
             color=alt.Color("model:N", scale=colours, legend=_LINES),
-            tooltip=tips("model", "layer", (measure, ".3f")),
+            tooltip=tips("model", "layer", ("accuracy", ".3f")),
         )
     )
     band = alt.Chart(pd.DataFrame({"layer": [layer]})).mark_rule(color=GREY, opacity=0.25, strokeWidth=14)
-    chances = pd.DataFrame({"chance": [] if chance is None else [chance]})
-    dashed = alt.Chart(chances).mark_rule(strokeDash=[5, 4], color=GREY).encode(y=alt.Y("chance:Q"))
+    dashed = alt.Chart(pd.DataFrame({"chance": [chance]})).mark_rule(strokeDash=[5, 4], color=GREY).encode(y="chance:Q")
     return alt.layer(band.encode(x=alt.X("layer:O")), dashed, lines).properties(height=320)
 
 

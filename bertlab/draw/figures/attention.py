@@ -47,11 +47,11 @@ def scores_and_weights(tokens: Sequence[str], scores: Tensor, weights: Tensor) -
     return fig
 
 
-def matrices(weights: Mapping[str, Tensor], tokens: Sequence[str], label: str = "weight") -> Figure:
-    """Matrices (S, S) of numbers from 0 to 1 with titles: rows attend to columns; four stand two by two."""
+def matrices(weights: Mapping[str, Tensor], tokens: Sequence[str]) -> Figure:
+    """Matrices (S, S) of weights with titles: rows attend to columns; four stand two by two."""
     fig = _grid(weights, tokens, "cividis")
     image = fig.axes[-1].images[0]
-    fig.colorbar(image, ax=fig.axes, shrink=0.7, aspect=25).set_label(label, size=9)
+    fig.colorbar(image, ax=fig.axes, shrink=0.7, aspect=25).set_label("weight", size=9)
     return fig
 
 

@@ -6,10 +6,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
 from torch import Tensor
 
 from bertlab.draw.palette import BLUE, GREEN, GREY, OKABE_ITO, ORANGE, PINK
+from bertlab.draw.percent import signed
 from bertlab.explain.attention.maps import AttentionMaps
 from bertlab.explain.spans import Answer
 from bertlab.explain.words.fill import Fill
@@ -19,7 +21,7 @@ INK = "#222222"
 DIVERGING = LinearSegmentedColormap.from_list("orange-blue", ["#D55E00", "white", BLUE])  # blue: above zero
 ACTION_COLOURS = ["white", BLUE, ORANGE, GREEN]  # by masking action: not chosen, [MASK], random, kept
 ACTION_NAMES = ["not chosen", "[MASK]", "random token", "kept as it is"]
-DARK = 0.85  # share of the blue end of DIVERGING above which white reads better than INK
+DARK = 0.85  # share of the blue end of DIVERGING above which white reads better than INK; on orange INK always does
 Interval = tuple[float, float, float]  # value, and both ends of its interval
 
 
@@ -33,6 +35,12 @@ def clean(ax: Axes, *sides: str) -> Axes:
     for side, spine in ax.spines.items():
         spine.set_visible(side in sides)
     return ax
+
+
+def panel(height: float, *sides: str) -> tuple[Figure, Axes]:
+    """A figure with a single axes, of which only the spines named are left."""
+    fig = figure(height)
+    return fig, clean(fig.subplots(), *sides)
 
 
 def canvas(height: float) -> tuple[Figure, Axes]:
@@ -58,19 +66,24 @@ def arrow(ax: Axes, start: tuple[float, float], end: tuple[float, float], colour
     ax.add_patch(FancyArrowPatch(start, end, color=colour, **options))
 
 
-def masking_strip(before: Sequence[str], after: Sequence[str], actions: Sequence[int]) -> Figure:
-    """Tokens after masking in boxes coloured by what was done; under each chosen one the token to be guessed."""
-    widths = [max(0.085 * max(len(old), len(new)) + 0.16, 0.34) for old, new in zip(before, after, strict=True)]
-    positions, x, row = [], 0.1, 0
-    for width in widths:
+def wrapped(lengths: Sequence[int]) -> tuple[Figure, Axes, list[tuple[float, float, float]]]:
+    """A canvas with room for boxes in rows below a legend, and x, y and width of a box for each number of letters."""
+    places, x, row = [], 0.1, 0
+    for letters in lengths:
+        width = max(0.085 * letters + 0.16, 0.34)
         if x + width > WIDTH - 0.1:
             x, row = 0.1, row + 1
-        positions.append((x, 0.5 + 0.72 * row))
+        places.append((x, 0.5 + 0.75 * row, width))
         x += width + 0.07
-    fig, ax = canvas(1.1 + 0.72 * row)
+    return *canvas(1.1 + 0.75 * row), places
+
+
+def masking_strip(before: Sequence[str], after: Sequence[str], actions: Sequence[int]) -> Figure:
+    """Tokens after masking in boxes coloured by what was done; under each chosen one the token to be guessed."""
+    fig, ax, places = wrapped([max(len(old), len(new)) for old, new in zip(before, after, strict=True)])
     for index, name in enumerate(ACTION_NAMES[1:], start=1):
         box(ax, 0.1 + 1.75 * (index - 1), 0.1, 1.6, name, ACTION_COLOURS[index], size=9, height=0.24)
-    for (x, y), width, old, new, action in zip(positions, widths, before, after, actions, strict=True):
+    for (x, y, width), old, new, action in zip(places, before, after, actions, strict=True):
         box(ax, x, y, width, new, ACTION_COLOURS[action])
         if action:
             below: dict = dict(ha="center", va="center", size=9, family="monospace", color="#555555", parse_math=False)
@@ -189,26 +202,39 @@ def change_grid(changes: Mapping[str, Tensor], label: str = "change") -> Figure:
     layers = next(iter(changes.values())).shape[0]
     limit = max(float(change.abs().max()) for change in changes.values()) or 1.0
     fig = figure(0.85 + 0.42 * layers)
-    axes = fig.subplots(1, len(changes), squeeze=False)[0]
+    axes = fig.subplots(1, len(changes), squeeze=False, sharey=True)[0]
     for ax, (title, change) in zip(axes, changes.items(), strict=True):
-        image = clean(ax).imshow(change.numpy(), cmap=DIVERGING, vmin=-limit, vmax=limit, aspect="auto")
-        write_numbers(ax, change.numpy(), limit)
-        ax.set_xticks(range(change.shape[1]), [f"head {i + 1}" for i in range(change.shape[1])], size=9)
-        ax.set_yticks(range(layers), [f"layer {i + 1}" for i in range(layers)], size=9)
+        heads = [f"head {i + 1}" for i in range(change.shape[1])]
+        image = number_grid(ax, change.numpy(), [f"layer {i + 1}" for i in range(layers)], heads, limit=limit)
         ax.set_title(title, size=10)
-        ax.tick_params(length=0)
     fig.colorbar(image, ax=axes).set_label(label, size=9)
     return fig
 
 
-def write_numbers(ax: Axes, values: np.ndarray, limit: float, size: float = 9.5, bold_from: float = np.inf) -> None:
-    """Write each number, with its sign, into its cell of a DIVERGING picture that ends at `limit`; white on dark
-    blue, for on orange dark ink reads better. The largest of each row is bold if it is at least `bold_from`."""
+def number_grid(
+    ax: Axes,
+    values: np.ndarray,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    form: str = "+.2f",
+    limit: float | None = None,
+    size: float = 9.5,
+    bold_from: float = np.inf,
+) -> AxesImage:
+    """Draw numbers as colours and, in the format `form`, as text: from 0 to 1, or with a `limit` from -limit (orange)
+    to limit (blue). The largest of each row is bold if it is at least `bold_from`. Return the image, for a colour bar.
+    """
+    low, high, colours = (0.0, 1.0, "cividis") if limit is None else (-limit, limit, DIVERGING)
+    image = clean(ax).imshow(values, cmap=colours, vmin=low, vmax=high, aspect="auto")
     for (row, column), value in np.ndenumerate(values):
         weight = "bold" if column == values[row].argmax() and value >= bold_from else "normal"
-        colour = "white" if value > DARK * limit else INK
-        shown = f"{round(float(value), 2) + 0.0:+.2f}".replace("-", "−")  # no -0.00
-        ax.text(column, row, shown, ha="center", va="center", size=size, color=colour, weight=weight)
+        dark = value <= 0.55 if limit is None else value > DARK * limit
+        style: dict = dict(ha="center", va="center", size=size, color="white" if dark else INK, weight=weight)
+        ax.text(column, row, signed(value, form), **style)
+    ax.set_xticks(range(len(columns)), columns, size=size, parse_math=False)
+    ax.set_yticks(range(len(rows)), rows, size=size, parse_math=False)
+    ax.tick_params(length=0)
+    return image
 
 
 def answer_bars(answers: Mapping[str, Answer]) -> Figure:
@@ -244,8 +270,7 @@ def bars(
 ) -> Figure:
     """One horizontal bar for each name, with its value, in the format `form`, written at its end; a dashed line at
     `chance`. A `limit` a little above 1 leaves room for the numbers: the axis ends at 1."""
-    fig = figure(0.65 + 0.34 * len(values))
-    ax = clean(fig.subplots(), "bottom")
+    fig, ax = panel(0.65 + 0.34 * len(values), "bottom")
     limit = limit or 1.15 * max(values.values())
     positions = range(len(values))
     ax.barh(positions, list(values.values()), color=colours or BLUE, height=0.68)
@@ -272,8 +297,7 @@ def lines(
 ) -> Figure:
     """One line for each series. `names` are tick labels for x; `styles` a colour and a dash pattern for each line. Grey
     ones are references: below the others, without markers."""
-    fig = figure(3.0)
-    ax = clean(fig.subplots(), "left", "bottom")
+    fig, ax = panel(3.0, "left", "bottom")
     styles = styles or [(colour, "-") for colour in OKABE_ITO]
     for (name, values), (colour, dashes), marker in zip(series.items(), styles, "osD^v", strict=False):
         reference: dict = dict(zorder=1.5) if colour == GREY else dict(marker=marker)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from bertlab.draw.figures.base import INK, arrow, box, canvas, clean, figure
+from bertlab.draw.figures.base import INK, arrow, box, canvas, panel
 from bertlab.draw.palette import BLUE, GREEN, GREY, OKABE_ITO, ORANGE, PINK
 
 
@@ -32,8 +32,7 @@ def two_processes() -> Figure:
 
 def roofline(points: Mapping[str, tuple[float, float]], peak: float, bandwidth: float) -> Figure:
     """Measured rates over arithmetic intensity, (operations a byte, operations a second) by name, below the roof."""
-    fig = figure(3.9)
-    ax = clean(fig.subplots(), "left", "bottom")
+    fig, ax = panel(3.9, "left", "bottom")
     lowest = min(x for x, _ in points.values()) / 2
     x = np.geomspace(lowest, 2 * max(x for x, _ in points.values()), 200)
     ax.plot(x, np.minimum(peak, x * bandwidth) / 1e9, color=INK, lw=2)
@@ -52,8 +51,7 @@ def roofline(points: Mapping[str, tuple[float, float]], peak: float, bandwidth: 
 
 def memory_bars(columns: Mapping[str, Mapping[str, float]]) -> Figure:
     """One bar for each title, its parts side by side in GB."""
-    fig = figure(0.9 + 0.42 * len(columns))
-    ax = clean(fig.subplots(), "bottom")
+    fig, ax = panel(0.9 + 0.42 * len(columns), "bottom")
     parts: Sequence[str] = list(dict.fromkeys(part for column in columns.values() for part in column))
     start = np.zeros(len(columns))
     hatches = ("", "///", "...", "xx", "++", "\\\\")

@@ -1,7 +1,6 @@
 """Models side by side on each task, with intervals."""
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -10,18 +9,17 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
-from bertlab.draw.figures.base import INK, Interval, clean, figure
+from bertlab.draw.figures.base import INK, Interval, clean, figure, panel
 from bertlab.draw.palette import BLUE, GREY, ORANGE
 
 ACROSS = 3  # panels in a row
 VERDICTS = {"holds": BLUE, "reversed": ORANGE, "cannot tell": GREY}
-NO_GUESSES: Mapping[str, float] = MappingProxyType({})
 
 
 def intervals(
     tasks: Mapping[str, Mapping[str, Interval]],
     label: str = "accuracy or F1",
-    guesses: Mapping[str, float] = NO_GUESSES,
+    guesses: Mapping[str, float] | None = None,
 ) -> Figure:
     """One panel for each task, all on one scale: a row for each model, the point its figure, the line its 95% interval.
     `label`: of the figures. `guesses`: what needs no model, a dashed line in the panel of its task."""
@@ -34,7 +32,7 @@ def intervals(
         for name, (value, low, high) in models.items():
             spread = [[value - low], [high - value]]
             ax.errorbar(value, names.index(name), xerr=spread, fmt="o", color=BLUE, ms=5, lw=1.8, capsize=3)
-        if task in guesses:
+        if guesses and task in guesses:
             ax.axvline(guesses[task], color=GREY, ls="--", lw=1.2)
         ax.set_yticks(range(len(names)), names, size=9, parse_math=False)
         ax.set_title(task, size=10, loc="left")
@@ -51,8 +49,7 @@ def intervals(
 def two_measures(found: Mapping[str, tuple[Interval, Interval]], labels: tuple[str, str], first: str) -> Figure:
     """Each name at its two figures, a line through them for the bounds of each; dashed lines through `first`, the model
     that the others are compared with. A name stands on the side that is away from it."""
-    fig = figure(4.6)
-    ax = clean(fig.subplots(), "left", "bottom")
+    fig, ax = panel(4.6, "left", "bottom")
     (middle, *_), (height, *_) = found[first]
     ax.axvline(middle, color=GREY, ls="--", lw=1, zorder=0)
     ax.axhline(height, color=GREY, ls="--", lw=1, zorder=0)
@@ -76,8 +73,7 @@ def effects(groups: Mapping[str, Mapping[str, float]], label: str) -> Figure:
     """A row for each measure, under the question that it belongs to: a dot at its difference, its name beside it."""
     measures = [sorted(found.items(), key=lambda each: each[1]) for found in groups.values()]
     tops = np.cumsum([0, *(len(found) + 0.6 for found in measures)])  # a gap between questions
-    fig = figure(0.7 + 0.17 * tops[-1])
-    ax = clean(fig.subplots(), "bottom")
+    fig, ax = panel(0.7 + 0.17 * tops[-1], "bottom")
     for top, found in zip(tops, measures, strict=False):
         ax.axhline(top - 0.8, color=GREY, lw=0.5, alpha=0.6)
         for row, (name, value) in enumerate(found):
@@ -105,8 +101,7 @@ def verdicts(claims: Mapping[str, Mapping[str, Claimed]], label: str) -> Figure:
     """Under the title of each group a row for each claim: its difference and interval in the colour of the verdict, its
     note at the right. A dot is filled if the claim is kept."""
     rows = [(name, claim) for group, found in claims.items() for name, claim in [(group, None), *found.items()]]
-    fig = figure(0.9 + 0.2 * len(rows))
-    ax = clean(fig.subplots(), "bottom")
+    fig, ax = panel(0.9 + 0.2 * len(rows), "bottom")
     for y, (_, claim) in enumerate(rows):
         if claim:
             _claim(ax, y, claim)
@@ -133,19 +128,23 @@ def _claim(ax: Axes, y: int, claim: Claimed) -> None:
 
 
 def by_seed(values: Mapping[str, Sequence[float]], label: str, chance: float) -> Figure:
-    """One row for each setting: a dot for each seed, one below the other, a bar for the mean, a line at chance."""
-    fig = figure(0.8 + 0.36 * len(values))
-    ax = clean(fig.subplots(), "bottom")
+    """A row of seeds for each setting, as in seed_rows, and a line at chance."""
+    fig, ax = panel(0.8 + 0.36 * len(values))
+    seed_rows(ax, values)
+    ax.axvline(chance, color=GREY, ls="--", lw=1.2)
+    ax.text(chance, -0.82, " chance", size=9, color=INK, va="bottom")
+    ax.set_xlabel(label)
+    return fig
+
+
+def seed_rows(ax: Axes, values: Mapping[str, Sequence[float]]) -> None:
+    """One row for each name: a dot for each seed, one below the other, and a bar for the mean."""
     for row, seeds in enumerate(values.values()):
-        ax.plot([np.mean(seeds)] * 2, [row - 0.36, row + 0.36], color=ORANGE, lw=3, zorder=1.5)
+        ax.plot([np.mean(seeds)] * 2, [row - 0.36, row + 0.36], color=INK, lw=2, zorder=1.5)
         heights = row + np.linspace(-0.2, 0.2, len(seeds))  # the same seed stands at the same height in each row
         ax.plot(seeds, heights, "o", color=BLUE, ms=6, alpha=0.75, clip_on=False)
-    ax.axvline(chance, color=GREY, ls="--", lw=1.2)
-    ax.text(chance, -0.62, " chance", size=9, color=INK, va="bottom")
-    ax.set(yticks=range(len(values)), yticklabels=list(values), xlabel=label)
-    ax.set_ylim(len(values) - 0.5, -0.6)
-    ax.tick_params(axis="y", length=0, labelsize=10)
-    return fig
+    ax.set(yticks=range(len(values)), yticklabels=list(values), ylim=(len(values) - 0.5, -0.8))
+    clean(ax, "bottom").tick_params(axis="y", length=0, labelsize=10)
 
 
 def drawn(draws: Mapping[str, np.ndarray], label: str) -> Figure:

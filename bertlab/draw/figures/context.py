@@ -9,7 +9,7 @@ from matplotlib.patches import FancyBboxPatch, Rectangle
 from matplotlib.ticker import PercentFormatter
 from torch import Tensor
 
-from bertlab.draw.figures.base import INK, WIDTH, clean, figure
+from bertlab.draw.figures.base import INK, WIDTH, figure, number_grid, panel
 from bertlab.draw.palette import BLUE, GREY, OKABE_ITO, ORANGE
 
 MARKERS = "osD^v"
@@ -45,8 +45,7 @@ def _token(ax: Axes, x: float, y: float, width: float, text: str, colour: str) -
 def likeness_map(cosines: Tensor, groups: Mapping[str, Sequence[str]]) -> Figure:
     """The cosines of all words with all others (N, N), one group after the other, each in a frame."""
     words = [word for group in groups.values() for word in group]
-    fig = figure(6.2)
-    ax = fig.subplots()
+    fig, ax = panel(6.2)
     image = ax.imshow(cosines.numpy(), cmap="cividis", vmin=0, vmax=1)
     first = 0
     for name, group in groups.items():
@@ -56,7 +55,7 @@ def likeness_map(cosines: Tensor, groups: Mapping[str, Sequence[str]]) -> Figure
         first += size
     ax.set_xticks(range(len(words)), words, rotation=90, size=8.5, parse_math=False)
     ax.set_yticks(range(len(words)), words, size=8.5, parse_math=False)
-    clean(ax).tick_params(length=0)
+    ax.tick_params(length=0)
     bar = fig.colorbar(image, ax=ax, shrink=0.6, pad=0.16, extend="min")
     bar.set_label("cosine (below 0: as 0)", size=9)
     return fig
@@ -71,8 +70,7 @@ def reader_bars(
 ) -> Figure:
     """For each series its values (draws, groups): a bar for the mean over the draws, a dot for each draw. A dashed line
     at `chance`."""
-    fig = figure(3.1)
-    ax = clean(fig.subplots(), "left", "bottom")
+    fig, ax = panel(3.1, "left", "bottom")
     width, x = 0.8 / len(values), np.arange(len(groups))
     for number, ((name, draws), colour) in enumerate(zip(values.items(), OKABE_ITO, strict=False)):
         index = x + width * (number + 0.5) - 0.4
@@ -95,15 +93,9 @@ def reader_grid(rows: Mapping[str, Mapping[str, float]], label: str) -> Figure:
     """A row for each kind of gap, a column for each reader: a share from 0 to 1 as number and colour."""
     readers = list(dict.fromkeys(reader for shares in rows.values() for reader in shares))
     values = np.array([[shares[reader] for reader in readers] for shares in rows.values()])
-    fig = figure(1.1 + 0.42 * len(rows))
-    ax = clean(fig.subplots())
-    image = ax.imshow(values, cmap="cividis", vmin=0, vmax=1, aspect="auto")
-    for (row, column), value in np.ndenumerate(values):
-        ax.text(column, row, f"{value:.0%}", ha="center", va="center", size=10, color=INK if value > 0.55 else "white")
+    fig, ax = panel(1.1 + 0.42 * len(rows))
     names = [reader.replace(", ", ",\n") for reader in readers]
-    ax.set_xticks(range(len(readers)), names, size=9.5, parse_math=False)
-    ax.set_yticks(range(len(rows)), list(rows), size=9.5, parse_math=False)
-    ax.tick_params(length=0)
+    image = number_grid(ax, values, list(rows), names, ".0%")
     fig.colorbar(image, ax=ax, aspect=12, format=PercentFormatter(1)).set_label(label, size=9)
     return fig
 
@@ -114,16 +106,11 @@ def context_grids(grids: Mapping[str, Tensor], tokens: Sequence[str], gap: int) 
     lefts, rights = ["nothing", *reversed(tokens[:gap])], ["nothing", *tokens[gap + 1 :]]
     fig = figure(1.1 + 0.27 * len(lefts))
     for ax, (title, grid) in zip(fig.subplots(1, len(grids), squeeze=False)[0], grids.items(), strict=True):
-        image = ax.imshow(grid.numpy(), cmap="cividis", vmin=0, vmax=1, origin="lower", aspect="auto")
-        for row, values in enumerate(grid.tolist()):
-            for column, value in enumerate(values):
-                ink = "#111111" if value > 0.55 else "white"
-                ax.text(column, row, f"{value:.0%}", ha="center", va="center", size=7.5, color=ink)
-        ax.set_xticks(range(len(rights)), _added(rights), size=8.5, rotation=25, parse_math=False)
-        ax.set_yticks(range(len(lefts)), _added(lefts), size=8.5, parse_math=False)
+        image = number_grid(ax, grid.numpy(), _added(lefts), _added(rights), ".0%", size=8)
+        ax.invert_yaxis()
+        ax.tick_params(axis="x", rotation=25)
         ax.set_xlabel("in sight to the right of the gap", size=9)
         ax.set_title(title, size=10, loc="left", parse_math=False)
-        clean(ax).tick_params(length=0)
     fig.axes[0].set_ylabel("in sight to the left of the gap", size=9)
     bar = fig.colorbar(image, ax=fig.axes, shrink=0.8, aspect=30, format=PercentFormatter(1))
     bar.set_label("probability", size=9)
@@ -136,8 +123,7 @@ def _added(names: Sequence[str]) -> list[str]:
 
 def left_out_bars(tokens: Sequence[str], gap: int, series: Mapping[str, Sequence[float]], label: str) -> Figure:
     """For each token a bar of each series: the probability of the answer with that token hidden as well."""
-    fig = figure(2.9)
-    ax = clean(fig.subplots(), "left", "bottom")
+    fig, ax = panel(2.9, "left", "bottom")
     x, width = np.arange(len(tokens)), 0.8 / len(series)
     for number, ((name, values), colour) in enumerate(zip(series.items(), OKABE_ITO, strict=False)):
         ax.bar(x + width * (number + 0.5) - 0.4, values, width * 0.92, color=colour, label=name)

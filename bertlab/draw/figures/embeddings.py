@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from bertlab.draw.figures.base import DIVERGING, INK, clean, figure
+from bertlab.draw.figures.base import DIVERGING, INK, clean, figure, panel
 from bertlab.draw.palette import GREY, OKABE_ITO
 
 STEPS = DIVERGING.resampled(21)  # a tenth each: noise in the smallest digits would only make the image large
@@ -15,8 +15,7 @@ DASHES = ["-", "--", ":", "-."]
 def position_table(table: Tensor) -> Figure:
     """The numbers of a table of positions (P, H): a row for each position, orange below and blue above zero."""
     limit = float(table.abs().max())
-    fig = figure(3.2)
-    ax = clean(fig.subplots())
+    fig, ax = panel(3.2)
     image = ax.imshow(table.numpy(), cmap=DIVERGING, vmin=-limit, vmax=limit, aspect="auto", interpolation="nearest")
     ax.set(xlabel="component of the vector", ylabel="position")
     fig.colorbar(image, ax=ax).set_label("value", size=9)
@@ -39,12 +38,14 @@ def similarities(tables: Mapping[str, Tensor], border: int | None = None) -> Fig
     return fig
 
 
-def curves(series: Mapping[str, Sequence[float] | Tensor], xlabel: str, ylabel: str, mark: int | None = None) -> Figure:
-    """One line for each series over 0, 1, 2, ...; a thin vertical line at `mark`."""
-    fig = figure(2.8)
-    ax = clean(fig.subplots(), "left", "bottom")
+def curves(
+    series: Mapping[str, Sequence | Tensor], xlabel: str, ylabel: str, mark: int | None = None, x: Tensor | None = None
+) -> Figure:
+    """One line for each series over `x`, or over 0, 1, 2, ...; a thin vertical line at `mark`."""
+    fig, ax = panel(2.8, "left", "bottom")
     for number, (name, values) in enumerate(series.items()):
-        ax.plot(list(map(float, values)), color=OKABE_ITO[number], ls=DASHES[number % 4], lw=2, label=name)
+        over = range(len(values)) if x is None else x.tolist()
+        ax.plot(over, list(map(float, values)), color=OKABE_ITO[number], ls=DASHES[number % 4], lw=2, label=name)
     if mark is not None:
         ax.axvline(mark, color=GREY, lw=1)
     ax.axhline(0, color=GREY, lw=0.8)

@@ -1,4 +1,4 @@
-"""Figures of the encoder: a layer and its stack, activations, the signal, parameters by part, later changes."""
+"""Figures of the encoder: a layer and its stack, the signal, parameters by part, later changes."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,7 +8,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import PercentFormatter
 from torch import Tensor
 
-from bertlab.draw.figures.base import INK, arrow, box, canvas, clean, figure
+from bertlab.draw.figures.base import INK, arrow, box, canvas, clean, figure, number_grid, panel
 from bertlab.draw.palette import BLUE, GREEN, OKABE_ITO, ORANGE, PINK
 from bertlab.explain.ablation import Signal
 
@@ -114,19 +114,6 @@ def _around(ax: Axes, right: float, start: float, end: float) -> None:
     ax.text(side + 0.08, (start + end) / 2, "residual", rotation=90, va="center", size=8.5, color="#D55E00")
 
 
-def activations(x: Tensor, curves: Mapping[str, Tensor]) -> Figure:
-    """Functions of x (N,), all in one picture."""
-    fig = figure(2.9)
-    ax = clean(fig.subplots(), "left", "bottom")
-    for (name, y), colour, dashes in zip(curves.items(), OKABE_ITO, ("-", "--", ":"), strict=False):
-        ax.plot(x.tolist(), y.tolist(), color=colour, ls=dashes, lw=2.4, label=name)
-    ax.axhline(0, color=INK, lw=0.6)
-    ax.axvline(0, color=INK, lw=0.6)
-    ax.set(xlabel="x", ylabel="f(x)")
-    ax.legend(frameon=False, loc="upper left")
-    return fig
-
-
 def signals(found: Mapping[str, Signal]) -> Figure:
     """For each kind of encoder, layer by layer: size of the states, difference between tokens, the gradient.
 
@@ -156,25 +143,15 @@ def signals(found: Mapping[str, Signal]) -> Figure:
 
 def parts_grid(shares: Tensor, parts: Sequence[str], label: str) -> Figure:
     """Shares (L, P) between 0 and 1: a row for each layer, a column for each part that was taken out of it."""
-    layers = len(shares)
-    fig = figure(0.8 + 0.42 * layers)
-    ax = clean(fig.subplots())
-    image = ax.imshow(shares.numpy(), cmap="cividis", vmin=0, vmax=1, aspect="auto")
-    for layer in range(layers):
-        for part in range(len(parts)):
-            colour = INK if shares[layer, part] > 0.55 else "white"
-            ax.text(part, layer, f"{shares[layer, part]:.2f}", ha="center", va="center", size=10, color=colour)
-    ax.set_xticks(range(len(parts)), parts)
-    ax.set_yticks(range(layers), [f"layer {layer + 1}" for layer in range(layers)])
-    ax.tick_params(length=0)
+    fig, ax = panel(0.8 + 0.42 * len(shares))
+    image = number_grid(ax, shares.numpy(), [f"layer {i + 1}" for i in range(len(shares))], parts, ".2f")
     fig.colorbar(image, ax=ax).set_label(label, size=9)
     return fig
 
 
 def parameter_bars(models: Mapping[str, Mapping[str, int]]) -> Figure:
     """One bar for each model, cut into the shares of its parts; in each part its parameters in millions."""
-    fig = figure(1.2 + 0.7 * len(models))
-    ax = clean(fig.subplots(), "bottom")
+    fig, ax = panel(1.2 + 0.7 * len(models), "bottom")
     for row, parts in enumerate(models.values()):
         whole, left = sum(parts.values()), 0.0
         for (name, count), colour in zip(parts.items(), OKABE_ITO, strict=False):

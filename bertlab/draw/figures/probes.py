@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bertlab.draw.figures.base import DIVERGING, INK, arrow, box, canvas, clean, figure, write_numbers
+from bertlab.draw.figures.base import INK, arrow, box, canvas, clean, figure, number_grid, panel
 from bertlab.draw.palette import BLUE, GREEN, GREY, ORANGE, PINK
 from bertlab.explain.probes import Probed
 
@@ -72,16 +72,11 @@ def property_map(rows: Mapping[str, Sequence[float]], label: str) -> Figure:
     """A row for each property, a column for each layer: blue above zero, orange below. The colours end at LIMIT, so
     maps can be compared. The largest of a row is bold if it is at least GAIN; a line below the map says so."""
     values = np.array(list(rows.values()))
-    fig = figure(1.15 + 0.42 * len(rows))
-    ax = clean(fig.subplots())
-    image = ax.imshow(values, cmap=DIVERGING, vmin=-LIMIT, vmax=LIMIT, aspect="auto")
-    write_numbers(ax, values, LIMIT, size=10, bold_from=GAIN)
-    names = ["embeddings", *(f"layer {number}" for number in range(1, values.shape[1]))]
-    ax.set_xticks(range(values.shape[1]), names, size=9.5)
-    ax.set_yticks(range(len(rows)), list(rows), size=10)
+    fig, ax = panel(1.15 + 0.42 * len(rows))
+    layers = ["embeddings", *(f"layer {number}" for number in range(1, values.shape[1]))]
+    image = number_grid(ax, values, list(rows), layers, limit=LIMIT, bold_from=GAIN)
     ax.set_title(label, size=10, loc="left")
     ax.set_xlabel(f"bold: the largest gain of a row, if it is {GAIN} or more", size=9)
-    ax.tick_params(length=0)
     fig.colorbar(image, ax=ax).set_label("gain", size=9)
     return fig
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.figure import Figure
 
-from bertlab.draw.figures.base import INK, Interval, arrow, box, canvas, clean, figure
+from bertlab.draw.figures.base import INK, Interval, arrow, box, canvas, panel
 from bertlab.draw.palette import BLUE, GREEN, GREY, OKABE_ITO, ORANGE
 
 
@@ -27,8 +27,7 @@ def way(steps: Sequence[tuple[str, str, str]]) -> Figure:
 
 def training(curves: Mapping[str, Mapping[int, float]], baselines: Mapping[str, float]) -> Figure:
     """The loss of several trainings by step, and baselines as lines across with their names at the right end."""
-    fig = figure(3.4)
-    ax = clean(fig.subplots(), "left", "bottom")
+    fig, ax = panel(3.4, "left", "bottom")
     for (name, curve), colour, marker in zip(curves.items(), OKABE_ITO, "osD", strict=False):
         ax.plot(list(curve), list(curve.values()), color=colour, marker=marker, ms=5, lw=2, label=name, clip_on=False)
     right = max(step for curve in curves.values() for step in curve)
@@ -47,8 +46,7 @@ def training(curves: Mapping[str, Mapping[int, float]], baselines: Mapping[str, 
 
 def intervals(found: Mapping[str, Interval], label: str) -> Figure:
     """A point with its interval for each name."""
-    fig = figure(0.75 + 0.36 * len(found))
-    ax = clean(fig.subplots(), "bottom")
+    fig, ax = panel(0.75 + 0.36 * len(found), "bottom")
     for y, (value, low, high) in enumerate(found.values()):
         ax.errorbar(value, y, xerr=[[value - low], [high - value]], fmt="o", color=BLUE, capsize=4, lw=2)
         ax.text(value, y - 0.22, f"{value:.3f} ({low:.3f} to {high:.3f})", size=9, color=INK, ha="center")

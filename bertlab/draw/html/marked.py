@@ -8,7 +8,7 @@ from html import escape
 from os.path import commonprefix
 
 from bertlab.draw.palette import BLUE, GREEN, GREY, OKABE_ITO, ORANGE
-from bertlab.draw.percent import percent
+from bertlab.draw.percent import percent, signed
 from bertlab.errors import is_right_to_left
 from bertlab.explain.labels import Name
 from bertlab.explain.spans import Answer
@@ -136,11 +136,14 @@ def attribution_strip(tokens: Sequence[str], values: Sequence[float]) -> str:
     decimals = max(0, 2 - math.floor(math.log10(largest)))  # three digits of the largest
     parts = []
     for token, value in zip(tokens, values, strict=True):
-        depth = round(160 * abs(value) / largest)  # of 255: the text stays readable on it
-        colour = f"{BLUE if value > 0 else ORANGE}{depth:02x}"
-        note = f"{value:+.{decimals}f}".replace("-", "−") if round(value, decimals) else "0"
-        parts.append(_token(token, f"{_TOKEN};background:{colour}", note))
+        note = signed(value, f"+.{decimals}f") if round(value, decimals) else "0"
+        parts.append(_token(token, f"{_TOKEN};background:{_shade(value, largest)}", note))
     return _strip(tokens, parts)
+
+
+def _shade(value: float, largest: float) -> str:
+    depth = round(160 * abs(value) / largest)  # of 255: the text stays readable on it
+    return f"{BLUE if value > 0 else ORANGE}{depth:02x}"
 
 
 def attributed_text(text: str, spans: Sequence[tuple[int, int]], values: Sequence[float]) -> str:
@@ -149,10 +152,9 @@ def attributed_text(text: str, spans: Sequence[tuple[int, int]], values: Sequenc
     largest = max(map(abs, values), default=0) or 1.0
     parts, done = [], 0
     for (start, stop), value in zip(spans, values, strict=True):
-        shade = f"{BLUE if value > 0 else ORANGE}{round(160 * abs(value) / largest):02x}"
-        number = f"{value:+.2f}".replace("-", "−")
+        look = f"{_SPAN};background:{_shade(value, largest)}"
         parts.append(escape(text[done:start]))
-        parts.append(f'<span title="{number}" style="{_SPAN};background:{shade}">{escape(text[start:stop])}</span>')
+        parts.append(f'<span title="{signed(value)}" style="{look}">{escape(text[start:stop])}</span>')
         done = stop
     return _passage("".join(parts) + escape(text[done:]))
 

@@ -5,7 +5,7 @@ Its stations are the pieces, the embeddings, each layer, the logits and the gues
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from bertlab.draw.html.component import Component, rounded
 from bertlab.draw.percent import percent
@@ -149,8 +149,3 @@ def word_widget(
 ):
     """Return the moving picture as an anywidget for notebooks."""
     return WORD.widget(pack(word, name, control, truth))
-
-
-def word_component(data: bytes, key: str, on_view: Callable[[], None] | None = None) -> dict:
-    """Show the moving picture of pack() in Streamlit; `on_view` is called when another token was pressed."""
-    return WORD.show(key, data, on_view=on_view)

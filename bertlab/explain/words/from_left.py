@@ -2,7 +2,8 @@
 
 from bertlab.errors import InputError
 from bertlab.explain.text import clean, longest
-from bertlab.explain.words.fill import Fill, likeliest
+from bertlab.explain.words.fill import Fill
+from bertlab.explain.words.guess import likeliest_words
 from bertlab.model import BertForPreTraining
 from bertlab.relatives.left_to_right import next_log_probabilities
 from bertlab.tokenizer import Tokenizer
@@ -11,7 +12,8 @@ from bertlab.tokenizer import Tokenizer
 def fill_from_left(
     model: BertForPreTraining, tokenizer: Tokenizer, text: str, k: int = 10, limit: int | None = None
 ) -> Fill:
-    """Return the Fill at the one [MASK] of a text by a left-to-right model, which reads only what stands before it.
+    """Return the Fill of whole words at the one [MASK] of a text by a left-to-right model, which reads only what stands
+    before it.
 
     Raises InputError when the text is empty, holds no [MASK] or several, or has more tokens before it than `limit` or
     the model allow, and for a model that sees both sides.
@@ -20,7 +22,7 @@ def fill_from_left(
     position = 1 + len(tokenizer.encode_batch([before])[0])  # [CLS] is the first token
     if position + 1 >= longest(model, limit):
         raise InputError("the words before [MASK] are more than the model reads: shorten the text")
-    return likeliest(tokenizer, next_log_probabilities(model, tokenizer, [before]), [position], k)[0]
+    return likeliest_words(tokenizer, next_log_probabilities(model, tokenizer, [before])[0], position, k)
 
 
 def one_gap(tokenizer: Tokenizer, text: str, name: str = "the text") -> tuple[str, str]:

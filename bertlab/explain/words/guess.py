@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 import torch
+from torch import Tensor
 
 from bertlab.explain.text import clean
 from bertlab.explain.words.fill import Fill, MaskedLM, masked_row, nth, position_log_probabilities
@@ -13,8 +14,8 @@ from bertlab.tokenizer import Tokenizer
 class WordGuesses:
     """The likeliest whole words at one masked position, and `rank` (1 = best) and `probability` of `word` among them.
 
-    `no_words` is the probability of all tokens that are no word: pieces that only continue one ("##ing"), punctuation,
-    special tokens. They have no rank. `rank` is 0 if `word` is not one word of the vocabulary.
+    `no_words` is the probability of all tokens that are no word, which have no rank. `rank` is 0 if `word` is not one
+    word of the vocabulary.
     """
 
     fill: Fill
@@ -48,18 +49,29 @@ def guess_words(
     batch, positions = masked_row(model, tokenizer, text, limit=limit)
     position = nth(positions, gap)
     log_p = position_log_probabilities(model, tokenizer, batch, [position])[0]  # (V,)
-    every = torch.arange(len(log_p))  # (V,)
-    no_words = tokenizer.continues_word(every) | tokenizer.is_mark(every) | tokenizer.special_mask(every)
-    whole = log_p.masked_fill(no_words, -torch.inf)
-    best = whole.topk(min(k, int((~no_words).sum())))
-    tokens, entropy = tokenizer.convert_ids_to_tokens(best.indices.tolist()), -float((log_p.exp() * log_p).sum())
-    fill = Fill(position, tokens, best.values.exp().tolist(), entropy)
-    found = WordGuesses(fill, float(log_p[no_words].exp().sum()), word)
+    none = no_words(tokenizer)  # (V,)
+    found = WordGuesses(likeliest_words(tokenizer, log_p, position, k), float(log_p[none].exp().sum()), word)
     token = one_token(tokenizer, word)
-    if token is None or no_words[token]:
+    if token is None or none[token]:
         return found
+    whole = log_p.masked_fill(none, -torch.inf)
     rank, p = int((whole > whole[token]).sum()) + 1, float(whole[token].exp())
     return replace(found, word=tokenizer.convert_ids_to_tokens(token), rank=rank, probability=p)
+
+
+def no_words(tokenizer: Tokenizer) -> Tensor:
+    """Return which tokens (V,) are no word: pieces that only continue one ("##ing"), punctuation, special tokens."""
+    every = torch.arange(tokenizer.vocab_size)
+    return tokenizer.continues_word(every) | tokenizer.is_mark(every) | tokenizer.special_mask(every)
+
+
+def likeliest_words(tokenizer: Tokenizer, log_probabilities: Tensor, position: int, k: int) -> Fill:
+    """Return the Fill of the `k` likeliest whole words, of the log-probabilities (V,) at a position."""
+    none = no_words(tokenizer)  # (V,)
+    best = log_probabilities.masked_fill(none, -torch.inf).topk(min(k, int((~none).sum())))
+    tokens = tokenizer.convert_ids_to_tokens(best.indices.tolist())
+    entropy = -float((log_probabilities.exp() * log_probabilities).sum())  # of all tokens
+    return Fill(position, tokens, best.values.exp().tolist(), entropy)
 
 
 def one_token(tokenizer: Tokenizer, word: str) -> int | None:

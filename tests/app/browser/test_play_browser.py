@@ -132,7 +132,12 @@ def test_enter_applies_a_sentence_and_it_goes_along(tab, server):
     tab.get_by_role("link", name="Play").click()
     tab.locator(".large").wait_for()
     settle(tab)
-    assert tab.get_by_label("Your sentence").input_value() == "one two [MASK]"
+    assert tab.get_by_label("Your sentence").input_value() == "one\ntwo [MASK]"
+    tab.get_by_label("Your sentence").fill("one [MASK]")
+    tab.get_by_label("Your sentence").press("Enter")
+    tab.locator("input[aria-label^='Your sentence']").wait_for()  # of one line again
+    settle(tab)
+    assert tab.get_by_label("Your sentence").input_value() == "one [MASK]"
     unharmed(tab)
 
 

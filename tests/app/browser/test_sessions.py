@@ -22,7 +22,7 @@ TEXTS = [f"my {animal} [MASK] the {place}." for animal in ("dog", "horse") for p
 def film(run: str, text: str) -> tuple[str, pd.DataFrame]:
     """A link, and what it should show: this one from the page Training."""
     moments = list(word_film(read_run(run).moments, text))
-    link = "training?" + urlencode({"training_tab": "A gap fills", "run": run, "film_text": text})
+    link = "training?" + urlencode({"training_tab": "A gap fills", "run": run, "text": text})
     return link, word_table(moments, followed_words(moments), Tokenizer.from_pretrained(run))
 
 

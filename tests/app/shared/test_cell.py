@@ -1,6 +1,6 @@
 """A cell is written from the calls that it makes."""
 
-from app.shared.page.cell import Cell, Name
+from app.shared.page.exports import Cell, Name
 from bertlab.corpora.labelled.tabular import film_reviews
 from bertlab.corpora.storyworld import sentiment
 from bertlab.draw.charts.masking import titled_panels

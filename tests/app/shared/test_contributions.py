@@ -14,7 +14,7 @@ def of(tokens: str, *values: float) -> Attribution:
 
 def test_pieces_are_one_word_and_equal_words_have_numbers():
     found = of("[CLS] the flight ##less the [MASK] . [UNK] [SEP]", 0, 1, 2, 3, 4, 9, 5, 6, 0)
-    assert contributions.words(found, range(9)) == [
+    assert contributions.words(found) == [
         ("the 1st **the**", 1),
         ("**flightless**", 5),
         ("the 2nd **the**", 4),

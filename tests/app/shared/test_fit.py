@@ -82,7 +82,7 @@ def test_a_text_of_its_own_needs_no_notice(model, text):
         (
             "tasks",
             {"tasks_tab": "Answers", "question": "Where?", "text": NEWS},
-            "english-questions learned from some fifty thousand",
+            "english-questions learned from some sixty thousand",
         ),
         (LABELS, {"text": NEWS}, "english-sentiment learned from film reviews"),
     ],

@@ -4,8 +4,9 @@ import pytest
 from pages import fine, opened, said
 
 from app.shared.text.versions import partners
-from bertlab import BertForPreTraining, Tokenizer
+from bertlab import BertModel, Tokenizer
 from bertlab.draw.html.marked import changed_words, gapped_sentence
+from bertlab.explain.ablation import random_control
 from bertlab.explain.attention.heads import strongest_link
 from bertlab.explain.attention.maps import attention_maps
 from tests.unstyled import unstyled
@@ -32,12 +33,15 @@ def test_words_that_differ_are_marked_and_stay_text():
     assert f"a {MARK}&lt;b&gt;</span> c" in shown and f"a {MARK}&lt;i&gt;</span> {MARK}d</span> c" in shown
 
 
-def test_the_weight_that_changes_most_is_named(folders):
-    app = opened("attention", folder=folders["pretrained"], text=TEXT, two="true", other=TEXT.replace("hairy", "tired"))
+@pytest.mark.parametrize("show", ["", "control"])
+def test_the_weight_that_changes_most_is_named(show, folders):
+    link = {"two": "true", "other": TEXT.replace("hairy", "tired"), "show": show}
+    app = opened("attention", folder=folders["pretrained"], text=TEXT, **link)
     assert fine(app), said(app)
-    model, tok = (kind.from_pretrained(folders["pretrained"]) for kind in (BertForPreTraining, Tokenizer))
-    one, two = (attention_maps(model, tok, text) for text in (TEXT, TEXT.replace("hairy", "tired")))
-    layer, head = strongest_link(one)  # which the page opens with
+    model, tok = (kind.from_pretrained(folders["pretrained"]) for kind in (BertModel, Tokenizer))
+    layer, head = strongest_link(attention_maps(model, tok, TEXT))  # which the page opens with
+    drawn = random_control(model) if show else model
+    one, two = (attention_maps(drawn, tok, text) for text in (TEXT, link["other"]))
     here, there = one.weights[layer, head], two.weights[layer, head]  # (S, S)
     pairs = partners(one.tokens, two.tokens)
     i, j = max(((i, j) for i in pairs for j in pairs), key=lambda at: abs(there[pairs[at[0]], pairs[at[1]]] - here[at]))

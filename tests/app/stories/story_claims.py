@@ -457,14 +457,14 @@ def shuffled(station: Station) -> list[float]:
 
 
 def misspelt(station: Station) -> list[float]:
-    assert tokenizer(ENGLISH).tokenize("borring") == ["bo", "##rring"]
+    assert tokenizer(ENGLISH).tokenize("aweful") == ["awe", "##ful"]
     others = label("This film is horible.", "negative"), label("A wonderfull film.", "positive")
     assert abs(others[1] - label("A wonderful film.", "positive")) < 0.001
     return percent(*verdicts(station, "negative", "positive"), *others)
 
 
 def irony(station: Station) -> list[float]:
-    asked = ((chosen(station)["text"], "positive"), ("The capital of France is Paris.", "positive"))
+    asked = ((chosen(station)["text"], "positive"), ("The capital of France is Paris.", "negative"))
     return percent(*(label(*each) for each in (*asked, ("Please close the door.", "negative"))))
 
 

@@ -17,6 +17,7 @@ from app.shared.page.markdown import END, ISOLATE
 from bertlab import BertConfig, BertForQuestionAnswering, Tokenizer
 from bertlab.corpora.labelled.squad import read_squad
 from bertlab.draw.html.marked import shaded_passage
+from bertlab.draw.percent import signed
 from bertlab.evaluation.calibration import when_as_sure
 from bertlab.explain.spans import answer
 from bertlab.io.locate import locate
@@ -51,7 +52,7 @@ def test_the_answer_is_that_of_the_library(folders):
     assert app.metric[0].value == (found.best.text or "no answer")
     table = next(one for one in tables(app) if "score" in one)
     assert list(table["score"]) == pytest.approx([span.score for span in found.spans], abs=1e-4)
-    assert f"{found.no_answer_score:+.1f}".replace("-", "−") in said(app)
+    assert signed(found.no_answer_score, "+.1f") in said(app)
 
 
 SCRIPTS = {

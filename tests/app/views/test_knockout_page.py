@@ -6,6 +6,7 @@ from pages import LONGEST, boxes, cells, fine, run, said, tables
 from streamlit.testing.v1 import AppTest
 
 from bertlab import BertForPreTraining, Tokenizer
+from bertlab.draw.percent import signed
 from bertlab.explain.attention.flow import measures
 from bertlab.explain.attention.knockout import fill_knockouts
 from bertlab.explain.words.fill import fill_mask
@@ -87,7 +88,7 @@ def test_the_head_that_matters_most_is_off_at_first(folders):
     changes = {f"{i}-{j}": change for i, row in enumerate(rows, 1) for j, change in enumerate(row, 1)}
     worst = min(changes, key=changes.get)
     assert app.multiselect(key="off").value == [worst]
-    assert f"{changes[worst]:+.2f} nats".replace("-", "−").replace(" nats", "") in said(app)
+    assert f"changes by **{signed(changes[worst])}** nats" in said(app)
     table = tables(app)[0]
     assert list(table["change"][: len(changes)]) == pytest.approx(list(changes.values()), abs=1e-5)
     assert set(table["model"]) == {"pretrained", "random weights"}
@@ -153,11 +154,15 @@ def test_agreement_is_told_in_words(folders):
     app = opened("Is it an explanation?", folder=folders["pretrained"], text=TEXT, pair=PAIR)
     model, tok = both(folders["pretrained"])
     found = measures(model, tok, TEXT, PAIR, (), 0, word(app))
-    assert f"{found.agreement[0, 3]:+.2f}".replace("-", "−") in said(app)
+    assert signed(found.agreement[0, 3]) in said(app)
 
 
-def test_a_short_text_has_no_order(folders):
-    app = opened("Is it an explanation?", folder=folders["pretrained"], text="a [MASK] b")
+@pytest.mark.parametrize(
+    "link", [{"text": "a [MASK] b"}, {"text": "the horse [MASK]", "follow": "was", "versus": "storyworld-tiny"}]
+)
+def test_a_text_that_is_short_for_a_model_has_no_order(link, folders):
+    """The second is five tokens to the first model, and two to the other one."""
+    app = opened("Is it an explanation?", folder=folders["pretrained"], **link)
     assert fine(app) and "write a longer text" in said(app)
 
 

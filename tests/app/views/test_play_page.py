@@ -2,6 +2,7 @@
 
 import json
 import math
+from types import SimpleNamespace
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
@@ -13,7 +14,7 @@ from app.shared.page import confidence
 from app.shared.text import texts
 from app.shared.text.mask import context, word_of, write_masks
 from app.shared.text.texts import NOTES, TIRED
-from app.views.play import film, sides
+from app.views.play import film, guesses, sides
 from app.views.play.gap import Version, named, version
 from bertlab import BertForPreTraining, Tokenizer
 from bertlab.draw.percent import percent
@@ -52,7 +53,8 @@ def field(app, label: str):
 def pictures(monkeypatch):
     """Collects the data of each moving picture of a page."""
     found = []
-    monkeypatch.setattr(film, "word_component", lambda data, key, on_view=None: found.append(json.loads(data)) or {})
+    shown = SimpleNamespace(show=lambda key, data, on_view=None: found.append(json.loads(data)))
+    monkeypatch.setattr(film, "WORD", shown)
     return found
 
 
@@ -118,6 +120,14 @@ def test_the_guesses_of_the_model_can_wait():
     assert fine(app) and answers(app) == [] and not cells(app)
     field(app, "Your guess").set_value("they").run()
     assert answers(app) == ["she", "he"] and len(cells(app)) == 2
+
+
+def test_lines_of_another_page_stay_until_they_are_joined_by_hand():
+    app = opened("attention", model=TINY, text="my dog\nis [MASK].")
+    app.switch_page("views/play/page.py").run()
+    assert fine(app) and answers(app) and app.text_area(key="text").value == "my dog\nis [MASK].", said(app)
+    app.text_area(key="text").set_value("my cat is ___.").run()
+    assert fine(app) and app.text_input(key="text").value == "my cat is [MASK]."
 
 
 def test_one_press_swaps_the_sentence():
@@ -204,7 +214,8 @@ def test_the_film_leads_to_heads_of_the_model_that_it_shows(pictures):
 
 def test_a_press_in_the_film_is_told_from_one_in_the_film_of_another_text_or_gap(folders, monkeypatch):
     pressed = []
-    monkeypatch.setattr(film, "word_component", lambda data, key, on_view: pressed.append((key, on_view.args[-1])))
+    shown = SimpleNamespace(show=lambda key, data, on_view: pressed.append((key, on_view.args[-1])))
+    monkeypatch.setattr(film, "WORD", shown)
     for link in ({"text": "my [MASK] is [MASK]."}, {"text": "my [MASK] was [MASK]."}, {"gap": "2"}):
         opened(**{"text": "my [MASK] is [MASK]."} | link, folder=folders["pretrained"], play_view=FILM)
     assert all(shown == read for shown, read in pressed) and len(set(pressed)) == 3
@@ -232,7 +243,7 @@ def test_a_text_too_long_for_an_address_has_no_links(folders, pictures):
 def test_each_view_and_the_cells_it_shows(view, folders):
     app = opened(folder=folders["pretrained"], text=TEXT, play_view=view, versus=TINY)
     assert fine(app), said(app)
-    assert len(cells(app)) == 2 * 2
+    assert len(cells(app)) == 2 * 2 and (guesses.EVERY in said(app)) == (view == LAYERS)
     for code in cells(app)[2:]:
         assert run(code)[0].to_dict()
     assert all(buttons in [button.label for button in app.download_button] for buttons in ("CSV", "PNG", "SVG"))

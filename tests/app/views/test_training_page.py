@@ -86,16 +86,17 @@ def test_a_bundled_run_of_another_kind():
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "last", "told"),
     [
-        ("two neighbours", "the model uses more than the two words beside a gap."),
-        ("the word before", "the model uses more than the word before."),  # of a left-to-right training
-        ("mine", "It fell below mine (4.00) by step 10. "),
+        ("two neighbours", 2.0, "the model uses more than the two words beside a gap."),
+        ("the word before", 2.0, "the model uses more than the word before."),  # of a left-to-right training
+        ("mine", 2.0, "It fell below mine (4.00) by step 10. "),
+        ("two neighbours", 7.5, "by step 10. At its last step it is not below two neighbours (4.00)."),
     ],
 )
-def test_what_a_training_uses_follows_from_the_baseline_that_it_passed(name, told):
-    baseline = CurveBaseline(name, "loss", 4.0)
-    run = TrainingRun("", {}, [{"step": 10, "loss": 3.0}], [], [baseline], [], finished=True, written=0)
+def test_what_a_training_uses_follows_from_the_baseline_that_it_passed(name, last, told):
+    baseline, rows = CurveBaseline(name, "loss", 4.0), [{"step": 10, "loss": 3.0}, {"step": 20, "loss": last}]
+    run = TrainingRun("", {}, rows, [], [baseline], [], finished=True, written=0)
     assert passed_baselines(run, [baseline]).endswith(told)
 
 
@@ -144,6 +145,7 @@ def test_a_run_before_its_first_figures(under_way):
         shutil.rmtree(under_way / step)
     app = opened(model=TINY, run=str(under_way))
     assert fine(app) and "No figures yet" in said(app) and not app.select_slider(key="step").disabled
+    assert "kept no snapshots" not in said(app)  # the first may still come
 
 
 def test_damage_is_told_in_a_box(under_way):
@@ -162,21 +164,21 @@ def test_a_model_that_no_run_wrote(folders):
 
 @pytest.mark.parametrize(("tab", "odd"), [(TABS[1], "html"), (TABS[1], "very long"), (TABS[2], "html")])
 def test_odd_texts(tab, odd, mine):
-    app = opened(tab, run=mine, film_text=ODD[odd])
+    app = opened(tab, run=mine, text=ODD[odd])
     assert fine(app), said(app)
     assert ("left out" in said(app)) == (odd == "very long")
 
 
-@pytest.mark.parametrize(("tab", "key"), [*((tab, "film_text") for tab in TABS[1:3]), (TABS[3], "text")])
-def test_empty_texts(tab, key, mine):
-    app = opened(tab, run=mine, **{key: " \n"})
+@pytest.mark.parametrize("tab", TABS[1:])
+def test_empty_texts(tab, mine):
+    app = opened(tab, run=mine, text=" \n")
     assert not app.exception and "text is empty" in said(app)
 
 
 def test_a_text_without_a_gap_and_with_two(mine):
-    app = opened(TABS[1], run=mine, film_text="my dog is hairy")
+    app = opened(TABS[1], run=mine, text="my dog is hairy")
     assert not app.exception and "no [MASK]" in said(app)
-    app = opened(TABS[1], run=mine, film_text="my [MASK] is [MASK]", film_gap2="2")
+    app = opened(TABS[1], run=mine, text="my [MASK] is [MASK]", film_gap2="2")
     assert fine(app) and app.main.button_group[-1].value == 2
 
 

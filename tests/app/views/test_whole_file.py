@@ -2,6 +2,7 @@
 
 import json
 import tempfile
+from urllib.parse import parse_qsl
 
 import pytest
 from pages import TINY, boxes, cells, fine, opened, run, said
@@ -110,17 +111,22 @@ def test_columns_and_label_names_stay_while_a_row_is_open():
     assert fine(app.run()) and list(table(app)["label"]) == ["good", "good"]
 
 
-def test_a_row_of_words_opens_where_words_are_labelled():
+def test_a_row_of_words_opens_where_words_are_labelled_and_its_link_has_it_in_a_new_tab_too():
     link = dict(tasks_tab="A whole file", model=TINY, dataset_set="names", dataset_row="3")
     app = opened("tasks", **link)
     text = table(app)["text"].iloc[2]
+    (to,) = (each.proto for each in app.main.get("page_link") if each.proto.label == "Attention")
+    other = opened(to.page, **dict(parse_qsl(to.query_string)))
+    assert fine(other) and other.text_area(key="text").value == text and "from" not in other.query_params
+    assert f"Model: **{TINY}**" in said(other)
     next(button for button in app.main.button if button.label == "Names").click().run()
     assert fine(app), said(app)
     assert app.session_state.tasks_tab == "Names" and app.text_area(key="text").value == text
 
 
-def test_words_with_labels_and_questions_are_known_by_their_form(tmp_path):
-    app = with_file("names.txt", CONLL)
+@pytest.mark.parametrize("coding", ["utf-8", "utf-16"])
+def test_words_with_labels_and_questions_are_known_by_their_form(coding, tmp_path):
+    app = with_file("names.txt", CONLL.encode(coding))
     assert fine(app), said(app)
     model, task = open_task("storyworld-tiny-entities")
     (tmp_path / "names.txt").write_text(CONLL)
@@ -128,7 +134,7 @@ def test_words_with_labels_and_questions_are_known_by_their_form(tmp_path):
     expected = task.measures(examples, list(task.predict(model, examples)))
     assert metrics(app)["F1"] == f"{expected['f1']:.3f}"
     assert list(table(app)["label"]) == ["Ruth Hill (person)", "Rex (pet)"]
-    app = with_file("squad.json", json.dumps(SQUAD))
+    app = with_file("squad.json", json.dumps(SQUAD).encode(coding))
     assert fine(app), said(app)
     assert list(table(app)["label"]) == ["bread", "no answer"] and "Exact match" in metrics(app)
 

@@ -7,7 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bertlab.corpora.examples import TokenExample
-from bertlab.corpora.labelled.conll import read_conll
+from bertlab.corpora.labelled.columns import Columns
+from bertlab.corpora.labelled.conll import has_words, read_conll
 from bertlab.corpora.labelled.schemes import as_bio
 from bertlab.corpora.reading import Skipped
 from bertlab.errors import InputError
@@ -117,6 +118,13 @@ def test_comments_of_files_with_blanks(tmp_path):
     assert [one.words for one in read(tmp_path, text)] == [("Ash", "ran")]
 
 
+def test_the_comments_of_multiconer(tmp_path):
+    """They have as many columns as the words; the file as its makers write it."""
+    text = "# id 5e1f-02\tdomain=mix\nAsh _ _ B-PER\nran _ _ O\n"
+    (one,) = read(tmp_path, text)
+    assert (one.words, one.labels) == (("Ash", "ran"), ("B-PER", "O"))
+
+
 def test_comments_stand_before_a_sentence(tmp_path):
     text = "# newdoc\n# text = Ash ran\n1\tAsh\tB-per\n2\tran\tO\n\n# only this\n\n# two words\n1\tHi\tO\n"
     assert [one.words for one in read(tmp_path, text, word_column=1)] == [("Ash", "ran"), ("Hi",)]
@@ -141,6 +149,20 @@ def test_words_without_labels(tmp_path):
     ]
 
 
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        (["sentence_id\tbody", "1\tAsh ran to Rome .", "2\tHe is there now ."], False),
+        (["văn phòng phẩm\tN", "học sinh\tN", "10 000\tM"], True),
+        (["Ash  \tNNP \tO", "ran  \tVBD \tO"], True),
+    ],
+)
+def test_a_table_of_texts_is_told_from_words(tmp_path, lines, words):
+    """The words of Vietnamese have blanks within, and some columns are filled up with them."""
+    path = write(tmp_path, "\n".join(lines)).rename(tmp_path / "new.tsv")
+    assert has_words(path, Columns()) == words
+
+
 def test_other_encodings(tmp_path):
     path = tmp_path / "words.conll"
     path.write_bytes("Zoë\tB-per\n".encode("cp1252"))
@@ -149,29 +171,6 @@ def test_other_encodings(tmp_path):
         list(read_conll(path))
     path.write_text("\ufeffZoë\tB-per\n", encoding="utf-16")
     assert len(list(read_conll(path))) == 1
-
-
-@pytest.mark.parametrize(
-    ("given", "bio"),
-    [
-        ("O I-a I-a O I-a", "O B-a I-a O B-a"),  # IOB1
-        ("I-a B-a I-a I-b", "B-a B-a I-a B-b"),  # IOB1: B- only between neighbours of one kind
-        ("B-a I-a O B-b B-b", "B-a I-a O B-b B-b"),
-        ("B-a I-a E-a S-b O", "B-a I-a E-a S-b O"),
-        ("B-a M-a E-a O S-b", "B-a I-a E-a O S-b"),  # BMES
-        ("O", "O"),
-    ],
-)
-def test_entities_begin_with_b(tmp_path, given, bio):
-    assert as_bio(given.split()) == tuple(bio.split())
-    (one,) = read(tmp_path, "".join(f"word\t{label}\n" for label in given.split()))
-    assert one.labels == tuple(bio.split())
-
-
-@pytest.mark.parametrize("labels", ["DET NOUN NOUN O", "PER PER O LOC", "O . `` -LRB- ,"])
-def test_plain_labels_stay(tmp_path, labels):
-    text = "".join(f"word\t{label}\n" for label in labels.split())
-    assert [one.labels for one in read(tmp_path, f"one\tO\n\n{text}")] == [("O",), tuple(labels.split())]
 
 
 def test_sentences_with_an_unwanted_label_are_left_out(tmp_path):

@@ -197,13 +197,6 @@ def test_what_is_asked_of_the_hub(monkeypatch):
     assert len(asked) == len(HUB) == 17
 
 
-def test_no_network():
-    with pytest.raises(
-        InputError, match="^org/none: cannot be read after row 0 .*; check the name and the network, or give"
-    ):
-        list(read_hub(HubSet("org/none"), text_examples))
-
-
 def test_a_split_that_is_not_there(tmp_path):
     folder = jsonl(tmp_path, "train", {"text": "a", "label": "b"})
     with pytest.raises(InputError, match="cannot be read after row 0 .*dev"):

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from bertlab import InputError
 from bertlab.corpora.examples import QAExample, TextExample, TokenExample
 from bertlab.tasks.files import FileOptions
 from bertlab.tasks.sequence import SequenceTask
@@ -218,12 +217,3 @@ def test_the_format_of_its_makers(name, tmp_path):
     reading = FileOptions(**options).reading(problem, pairs, labelled="test" not in name)
     assert list(family.read_examples(path, reading)) == examples
     assert sum(reading.skipped.labels.values()) == ("skip_label" in options) and not reading.skipped.count
-
-
-def test_a_row_without_a_cell_that_is_needed_is_named(tmp_path):
-    """QQP has such rows."""
-    path = tmp_path / "train.tsv"
-    path.write_text(PAIRS["QQP"][1] + "9\t1\t2\tWhy?\n")
-    with pytest.raises(InputError, match="train.tsv, line 3: there is no column 'question2'"):
-        list(SequenceTask.read_examples(path, FileOptions().reading(pairs=True)))
-    assert len(list(SequenceTask.read_examples(path, FileOptions(on_error="skip").reading(pairs=True)))) == 1

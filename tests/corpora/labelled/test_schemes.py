@@ -22,8 +22,11 @@ READ = {
     "B-x I-x L-x U-y O": "B-x I-x E-x S-y O",
     "U-x O U-y": "S-x O S-y",
     "B-a_B I-a_B O": "B-a_B I-a_B O",
+    "O I-a I-a O I-a": "O B-a I-a O B-a",  # IOB1
+    "I-a B-a I-a I-b": "B-a B-a I-a B-b",  # IOB1: B- only between neighbours of one kind
+    "B-a M-a E-a O S-b": "B-a I-a E-a O S-b",  # BMES
 }
-PLAIN = ["N V O S E M", "DET NOUN O", "NN-S VB-S O", "S E", "A-B C", "type-1 type-2"]
+PLAIN = ["N V O S E M", "DET NOUN O", "NN-S VB-S O", "S E", "A-B C", "type-1 type-2", "PER PER O LOC", "O . `` -LRB- ,"]
 
 
 @pytest.mark.parametrize("labels", READ)

@@ -142,11 +142,9 @@ def test_an_empty_passage(tmp_path):
         list(read_squad(write(tmp_path, squad(question(answers=[]), context=" "))))
 
 
-def shows(text: str) -> bool:
-    return not is_blank(text)
-
-
-WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1).filter(shows)
+WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1).filter(
+    lambda text: not is_blank(text)
+)
 
 
 @tries(50)

@@ -143,6 +143,11 @@ def test_an_unwanted_label_is_one_of_several_or_a_number(tmp_path):
     assert len(list(read_table(several, skipped=one_of_several))) == 3  # here a|b is one class
 
 
+def test_several_labels_are_one_value_in_any_order(tmp_path):
+    several = write(tmp_path, "a.csv", "text,label", "t,b|a", "t,a|b")
+    assert [one.label for one in read_table(several, problem=SEVERAL)] == [("a", "b")] * 2
+
+
 def test_quoted_rows_over_several_lines(tmp_path):
     """The id, and what an error names, is the line where the row begins; blank lines are no rows."""
     long = "line\r\n" * 40_000  # a cell longer than the 131,072 characters that the csv module allows
@@ -196,6 +201,31 @@ def test_a_whole_number_is_one_class_however_it_is_written(tmp_path):
     assert [one.label for one in read_table(path)] == ["3", "3", "3.00"]
 
 
+@pytest.mark.parametrize("missing", ["NA", "N/A", "None", "null"])
+def test_a_label_that_may_be_none_is_mentioned(tmp_path, missing):
+    path = write(tmp_path, "a.csv", "text,label", *[f"t,{label}" for label in (missing, "good", "bad")] * 3)
+    said = odd_labels(list(read_table(path)), SequenceTask)
+    assert said.startswith(f"the label '{missing}' is learned like the others, but may mean that there is none;")
+    assert odd_labels([one for one in read_table(path) if one.label != "bad"], SequenceTask) == ""
+
+
+def test_rows_numbered_by_r_do_not_shift_the_columns(tmp_path):
+    """In another order they are labels, and cells behind the names."""
+    rows = [f"{number}\t{number % 5}\ta film" for number in range(1, 12)]
+    asked = {"label_column": "stars", "problem": "regression"}
+    with pytest.raises(InputError, match="a.tsv: its first column, which numbers the rows, has no name: add one"):
+        list(read_table(write(tmp_path, "a.tsv", "stars\ttext", *rows), **asked))
+    assert list(read_table(write(tmp_path, "a.tsv", "stars\ttext", *rows[1:]), **asked))[0].label == 2
+    assert list(read_table(write(tmp_path, "a.tsv", "id\ttext", *rows), labelled=False))[0].id == "1"
+
+
+def test_names_in_quotes_between_tabs_are_explained(tmp_path):
+    path = write(tmp_path, "a.tsv", '"text"\t"label"', '"a"\t"b"')
+    for columns in ({}, {"text_column": "0", "label_column": "1"}):
+        with pytest.raises(InputError, match="a.tsv: the names of its columns stand in quotes, .*: save it as CSV"):
+            list(read_table(path, **columns))
+
+
 def test_zero_below_zero_is_zero(tmp_path):
     path = write(tmp_path, "a.csv", "text,label", "t,-0.0", "t,0", "t,-0")
     assert {one.label for one in read_table(path)} == {"0"}
@@ -245,6 +275,7 @@ BAD_ROWS = {
         "'text' is empty but for characters that do not",
     ),
     "two files joined": ("a.csv", [HEAD, "a,b"], HEAD, {}, "line 3: repeats the first line, the names of the columns"),
+    "two files of Excel joined": ("a.csv", [HEAD, "a,b"], f"\ufeff{HEAD}", {}, "line 3: repeats the first line"),
     "a second text, late": (
         *("a.jsonl", [{"text": "a", "label": "b"}], {"text": "a", "pair": "c", "label": "b"}),
         *({}, "line 2: 'pair': a second text, but the first row has none"),

@@ -18,6 +18,8 @@ from bertlab.corpora.storyworld.world import SPLITS, World, split_of
 
 stories = importlib.import_module("bertlab.corpora.storyworld.documents")  # the package has a function of that name
 DOCUMENTS = 1000  # of each split
+MADE = ("documents", "questions", "probes", "labelled_sentences")
+TASKS = ("sentiment", "entities", "entailment", "matching", "choices")
 
 # The world that the bundled models learned: first 50 documents of each split, questions, probes.
 PINNED = {
@@ -61,7 +63,7 @@ def test_the_world_is_the_one_that_the_bundled_models_learned(part, texts):
     )
 
 
-@pytest.mark.parametrize("name", ["documents", "questions", "probes", "labelled_sentences"])
+@pytest.mark.parametrize("name", [*MADE, *TASKS])
 def test_same_seed_and_split_same_text(name):
     make = getattr(storyworld, name)
     first = list(make(3, 12, "dev"))
@@ -75,6 +77,9 @@ def test_a_shorter_corpus_is_the_beginning_of_a_longer_one(texts):
     endless = storyworld.documents(0)
     assert [d.sentences for d in islice(endless, 5)] == texts["train"][:5]
     assert list(storyworld.questions(0, 3)) == list(storyworld.questions(0, 8))[:3]
+    for task in TASKS:
+        make = getattr(storyworld, task)
+        assert list(islice(make(0), 3)) == list(make(0, 8))[:3]
 
 
 def test_the_state_of_others_generators_is_left_alone():
@@ -84,7 +89,7 @@ def test_the_state_of_others_generators_is_left_alone():
     assert random.getstate() == before
 
 
-@pytest.mark.parametrize("name", ["documents", "questions", "probes", "labelled_sentences"])
+@pytest.mark.parametrize("name", [*MADE, *TASKS])
 def test_unknown_split(name):
     with pytest.raises(InputError, match="train, dev, test"):
         list(getattr(storyworld, name)(0, 2, "validation"))
@@ -106,7 +111,7 @@ def combinations() -> dict[str, set]:
 
         def spy_pair(self, firsts, seconds):
             first, second = pair(self, firsts, seconds)
-            drawn[self.split].add((_word(first), _word(second)))
+            drawn[self.split].add((word_of(first), word_of(second)))
             return first, second
 
         def spy_draw(world, first, second, lists):
@@ -124,7 +129,7 @@ def combinations() -> dict[str, set]:
     return drawn
 
 
-def _word(value) -> str:
+def word_of(value) -> str:
     return getattr(value, "name", None) or (value if isinstance(value, str) else value[0])
 
 

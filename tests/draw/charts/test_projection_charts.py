@@ -83,12 +83,10 @@ def measured(neighbours):
     return [LayerMeasures(neighbours, -0.3), LayerMeasures(neighbours, 0.4)]
 
 
-def test_lines_of_each_model_down_to_the_lowest_value():
+def test_each_model_has_a_line_of_its_own_colour():
     table = measure_table({"mine": measured(Neighbours(0.9, 0.1, 0.5, 5)), "random weights": measured(None)})
     assert list(table["accuracy"].isna()) == [False, False, True, True]
-    chart = layer_lines(table, "anisotropy", 1)
-    lines = chart.to_dict()["layer"][-1]["encoding"]
-    assert lines["y"]["scale"]["domain"] == [-0.3, 1]
+    lines = layer_lines(table, 1, 0.5).to_dict()["layer"][-1]["encoding"]
     assert lines["color"]["scale"]["domain"] == ["mine", "random weights"]
     assert len(set(lines["color"]["scale"]["range"])) == 2
 
@@ -97,5 +95,5 @@ def test_every_chart_becomes_a_png():
     table = projection_table(POINTS, ["a"] * 29 + [YOURS], ["x"] * 30)
     lines = measure_table({"mine": measured(Neighbours(0.9, 0.1, 0.5, 5))})
     panels = [projection_scatter(table, (0.5, 0.2), name, picked=1, near=[2]) for name in "xy"]
-    for chart in (alt.hconcat(*panels), layer_lines(lines, "accuracy", 1, 0.5)):
+    for chart in (alt.hconcat(*panels), layer_lines(lines, 1, 0.5)):
         assert png(chart, scale=1).startswith(b"\x89PNG")

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from bertlab.draw.figures import base as figures
-from bertlab.draw.figures import tour
+from bertlab.draw.figures import comparison, embeddings, tour
 from bertlab.draw.figures.training import learning_curves
 from bertlab.evaluation.baselines import Baseline
 from bertlab.explain.attention.maps import AttentionMaps
@@ -43,6 +43,8 @@ DRAWN = {
     "answer_bars": lambda: figures.answer_bars({"Who?": answer(), "$x$?": answer()}),
     "bars": lambda: figures.bars({"a": 0.1, "b": 0.9}, "share"),
     "lines": lambda: figures.lines([0, 1], {"a": [0.1, 0.2]}, "x", "y", names=["p", "q"]),
+    "curves": lambda: embeddings.curves({"a": torch.rand(3)}, "x", "y", mark=0, x=torch.arange(-1, 2)),
+    "by_seed": lambda: comparison.by_seed({"a": [0.5, 0.7]}, "share", 0.5),
     "learning_curves": lambda: learning_curves(ROWS, BASELINES, 100, "title"),
     "learning_curves, nothing yet": lambda: learning_curves([], BASELINES, 100),
 }

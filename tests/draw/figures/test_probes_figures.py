@@ -12,11 +12,11 @@ def test_panels_show_accuracy_and_control():
     assert list(solid.get_ydata()) == [0.9, 0.8] and list(dashed.get_ydata()) == [0.4, 0.5]
 
 
-def test_the_map_has_the_largest_gain_of_each_row_in_bold_and_no_minus_zero():
+def test_the_map_has_the_largest_gain_of_each_row_in_bold_and_zero_has_no_sign():
     texts = (
         figures.property_map({"kind": [0.1, -0.4], "next": [-0.001, 0.9], "none": [0.04, -0.2]}, "gain").axes[0].texts
     )
-    assert [text.get_text() for text in texts] == ["+0.10", "−0.40", "+0.00", "+0.90", "+0.04", "−0.20"]
+    assert [text.get_text() for text in texts] == ["+0.10", "−0.40", "0.00", "+0.90", "+0.04", "−0.20"]
     assert [text.get_weight() for text in texts] == ["bold", "normal", "normal", "bold", "normal", "normal"]
 
 

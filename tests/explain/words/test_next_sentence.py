@@ -1,5 +1,4 @@
 import pytest
-import torch
 
 from bertlab import BertForMaskedLM
 from bertlab.errors import InputError
@@ -15,16 +14,6 @@ def test_the_verdict_is_the_heads_first_class(model, tok):
     assert verdict.probability == pytest.approx(float(logits.softmax(-1)[0]), abs=1e-6)
     assert verdict.log_odds == pytest.approx(float(logits[0] - logits[1]), abs=1e-5)
     assert (verdict.first, verdict.second) == (FIRST, SECOND)
-
-
-def test_as_transformers_says(model, tok, tmp_path):
-    from transformers import BertForNextSentencePrediction as Reference
-
-    model.save_pretrained(tmp_path, tok)
-    reference = Reference.from_pretrained(tmp_path).eval()
-    with torch.inference_mode():
-        expected = reference(**tok([FIRST], [SECOND])).logits.softmax(-1)[0, 0]
-    assert next_sentence(model, tok, FIRST, SECOND).probability == pytest.approx(float(expected), abs=1e-5)
 
 
 def test_both_orders(model, tok):

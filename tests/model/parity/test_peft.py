@@ -9,7 +9,6 @@ import pytest
 import torch
 
 import bertlab
-from bertlab import BertModel
 from bertlab.config import classes_of
 from tests.model.parity.closeness import assert_close
 from tests.model.test_lora import adapted, answer
@@ -92,9 +91,3 @@ def test_every_class_that_peft_saved_opens_without_a_config(name, checkpoint, ba
     ours = getattr(bertlab, name).from_pretrained(tmp_path / "adapter")
     batch = rows(name, batch)
     assert_close({name: (answer(ours, batch), answer(model.get_base_model(), batch))}, torch.float32)
-
-
-def test_a_second_form_of_lora_is_refused_by_name(checkpoint, tmp_path):
-    saved_by_peft("BertModel", checkpoint, tmp_path / "adapter", target_modules=["query"], use_dora=True)
-    with pytest.raises(bertlab.InputError, match="'use_dora' is True"):
-        BertModel.from_pretrained(tmp_path / "adapter")

@@ -5,7 +5,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from bertlab import BertForPreTraining
-from bertlab.training.engine.throughput import encoder_operations, pretraining_operations, product_rate
+from bertlab.training.engine.throughput import encoder_operations, pretraining_operations
 from bertlab.training.objective import pretraining_loss
 
 
@@ -32,7 +32,3 @@ def test_operations_are_those_that_a_step_makes(config, batch):
         pretraining_loss(model, batch)[0].backward()
     left_out = 6 * 3 * (24 * 24 + 24 * 2)  # of three rows: pooler, next sentences
     assert counter.get_total_flops() == pytest.approx(pretraining_operations(config, batch) + left_out, rel=0.05)
-
-
-def test_the_rate_is_that_of_a_processor():
-    assert 1e8 < product_rate(torch.device("cpu"), torch.float32) < 1e15

@@ -108,13 +108,6 @@ def test_nobody_is_logged_in(board, pretrained, tmp_path):
         tune(pretrained, tmp_path / "run", wandb=True)
 
 
-def test_without_the_package_it_is_told_before_anything_is_begun(pretrained, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "wandb", None)
-    with pytest.raises(InputError, match=r'pip install "bertlab\[wandb\]"'):
-        tune(pretrained, tmp_path / "run", wandb=True)
-    assert not (tmp_path / "run").exists()
-
-
 @pytest.mark.slow
 def test_the_package_itself_keeps_runs_offline(tmp_path, monkeypatch):
     pytest.importorskip("wandb")

@@ -165,6 +165,7 @@ KINDS = {
     "sgd": lambda groups: [torch.optim.SGD(groups, lr=1e-2)],
     "sgd with momentum": lambda groups: [torch.optim.SGD(groups, lr=1e-2, momentum=0.9)],
     "nadam": lambda groups: [torch.optim.NAdam(groups, lr=1e-2)],
+    "adafactor": lambda groups: [torch.optim.Adafactor(groups, lr=1e-2)],
     "adamw, fused": lambda groups: [torch.optim.AdamW(groups, lr=1e-2, fused=True)],
     "adamw, not fused": lambda groups: [torch.optim.AdamW(groups, lr=1e-2, fused=False)],
     "muon": None,

@@ -144,13 +144,6 @@ def test_two_processes_from_start_to_end(place):
     assert len(steps) == len(set(steps)) and steps[-1] == "100" and not Path("run/resume").exists()
 
 
-def test_fewer_rows_than_processes_are_a_mistake_told_before_anything_is_begun(place, capsys):
-    with pytest.raises(SystemExit) as ended:
-        main(["pretrain", *OPTIONS, "--devices", "5"])
-    assert ended.value.code == 2 and "batch_size=4" in capsys.readouterr().err
-    assert not Path("run").exists()
-
-
 def test_between_two_exchanges_time_goes_on():
     """Synchronised after every tenth step, it estimates the elapsed share of the minutes in between."""
     pair = SimpleNamespace(device=torch.device("cpu"), world_size=2, all_reduce=lambda answers, maximum: answers)

@@ -3,7 +3,6 @@
 import errno
 import hashlib
 import json
-import os
 import pickle
 import signal
 import subprocess
@@ -16,12 +15,12 @@ import torch
 from safetensors.torch import load_file
 
 from bertlab import InputError
-from bertlab.cli.main import main
 from bertlab.explain.runs import read_run
 from bertlab.training.batches import batches
 from bertlab.training.engine import loop
 from bertlab.training.engine.checkpoints import Checkpoints
 from bertlab.training.engine.signals import STOPPING, deferred_signals, ended_by_signals
+from tests.forked import forks
 from tests.training.engine import killed_runs
 from tests.training.toy import pretrained
 
@@ -282,7 +281,7 @@ def test_what_ends_a_process_before_it_trains_leaves_with_its_code():
     assert ended.value.code == 143 and signal.getsignal(signal.SIGTERM) is before
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="the runs are forked")
+@forks
 def test_killed_at_a_step_or_while_saving_it_goes_on_to_the_same_weights(tmp_path):
     """Through the command line, on one thread and two in turns."""
     command = [sys.executable, killed_runs.__file__]
@@ -295,7 +294,7 @@ def test_killed_at_a_step_or_while_saving_it_goes_on_to_the_same_weights(tmp_pat
 
 
 @pytest.mark.nightly
-@pytest.mark.skipif(sys.platform == "win32", reason="the runs are forked")
+@forks
 @pytest.mark.parametrize("command", ["pretrain", "finetune"])
 def test_killed_at_any_moment_it_goes_on_to_the_same_weights(command):
     """With more kills it is a benchmark."""
@@ -303,14 +302,3 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_weights(command):
     arguments = ["--command", command, "--points", "4", "--precision", "bfloat16"]
     done = subprocess.run([sys.executable, script, *arguments], capture_output=True, text=True)
     assert done.returncode == 0 and "4 kills" in done.stdout, done.stdout + done.stderr
-
-
-@pytest.mark.parametrize(
-    "option", [("--save-every", "0"), ("--keep", "-1"), ("--devices", "0"), ("--micro-batch", "0")]
-)
-def test_counts_below_one(option, capsys, tmp_path):
-    (tmp_path / "a.txt").write_text("A dog.")
-    arguments = ["pretrain", "--text", os.fspath(tmp_path / "a.txt"), *option]
-    with pytest.raises(SystemExit) as ended:
-        sys.exit(main(arguments))
-    assert ended.value.code == 2 and option[0] in capsys.readouterr().err

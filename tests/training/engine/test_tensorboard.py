@@ -1,8 +1,6 @@
 """What TensorBoard reads back is what metrics.csv holds."""
 
 import csv
-import sys
-from dataclasses import replace
 
 import pytest
 
@@ -39,10 +37,3 @@ def test_the_rows_are_read_back_also_of_a_resumed_run(texts, tok, recipe, tmp_pa
     for name, values in shown.items():
         assert [step for step, _ in values] == [2, 4, 5]  # 4 once, though it was written twice
         assert [value for _, value in values] == pytest.approx([float(row[name]) for row in rows], rel=1e-4)
-
-
-def test_without_tensorboard_it_is_told_before_anything_is_begun(texts, tok, recipe, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "tensorboard", None)
-    with pytest.raises(InputError, match=r'pip install "bertlab\[tensorboard\]"'):
-        train(replace(recipe, steps=2), texts, tok, tmp_path / "run")
-    assert not (tmp_path / "run").exists()

@@ -40,18 +40,19 @@ export class Bert {
     this.prefix = "bert.embeddings.word_embeddings.weight" in weights ? "bert." : "";
   }
 
-  weight(name) {
-    return this.weights[name] ?? refuse("noTensor", name);
+  weight(name, size) { // so many numbers by config.json
+    const weight = this.weights[name] ?? refuse("noTensor", name);
+    return weight.length === size ? weight : refuse("otherSize", name);
   }
 
   linear(x, name, K, N) { // (S, K) -> (S, N)
-    const weight = this.weight(`${name}.weight`), bias = this.weight(`${name}.bias`);
+    const weight = this.weight(`${name}.weight`, K * N), bias = this.weight(`${name}.bias`, N);
     return this.product(x, x.length / K, K, weight, bias, N);
   }
 
   norm(x, name) { // each row (H,): mean 0 and variance 1, then times weight plus bias
     const { hidden_size: H, layer_norm_eps: epsilon } = this.config, y = new Float32Array(x.length);
-    const weight = this.weight(`${name}.weight`), bias = this.weight(`${name}.bias`);
+    const weight = this.weight(`${name}.weight`, H), bias = this.weight(`${name}.bias`, H);
     for (let at = 0; at < x.length; at += H) {
       let mean = 0, variance = 0;
       for (let i = 0; i < H; i++) mean += x[at + i] / H;
@@ -63,9 +64,10 @@ export class Bert {
   }
 
   embeddings(ids, second) { // (S,) -> (S, H): the token, its position, and its segment: of two from position `second` on
-    const H = this.config.hidden_size, name = `${this.prefix}embeddings`, x = new Float32Array(ids.length * H);
-    const table = (kind) => this.weight(`${name}.${kind}_embeddings.weight`);
-    const token = table("word"), position = table("position"), segment = table("token_type");
+    const { hidden_size: H, vocab_size: V, max_position_embeddings: P, type_vocab_size: T } = this.config;
+    const name = `${this.prefix}embeddings`, x = new Float32Array(ids.length * H);
+    const table = (kind, rows) => this.weight(`${name}.${kind}_embeddings.weight`, rows * H);
+    const token = table("word", V), position = table("position", P), segment = table("token_type", T);
     ids.forEach((id, s) => {
       const row = s < second ? 0 : H;
       for (let i = 0; i < H; i++) x[s * H + i] = token[id * H + i] + position[s * H + i] + segment[row + i];
@@ -126,8 +128,9 @@ export class Bert {
     const { hidden_size: H, vocab_size: V } = this.config, name = "cls.predictions", M = positions.length;
     const inner = gelu(this.linear(rows(state, positions, H), `${name}.transform.dense`, H, H));
     const x = this.norm(inner, `${name}.transform.LayerNorm`);
-    const tied = this.weight(`${this.prefix}embeddings.word_embeddings.weight`); // the decoder is the table of tokens
-    const logits = this.product(x, M, H, this.weights[`${name}.decoder.weight`] ?? tied, this.weight(`${name}.bias`), V);
+    const own = `${name}.decoder.weight`, tied = `${this.prefix}embeddings.word_embeddings.weight`; // the table of tokens
+    const decoder = this.weight(own in this.weights ? own : tied, V * H);
+    const logits = this.product(x, M, H, decoder, this.weight(`${name}.bias`, V), V);
     return positions.map((_, m) => {
       softmax(logits, m * V, V);
       return logits.subarray(m * V, m * V + V);

@@ -2,11 +2,12 @@
 
 const WANTED = ["config.json", "vocab.txt", "tokenizer.json", "tokenizer_config.json", "model.safetensors"];
 
-// A folder may lie in the folder that was dropped: what counts are the files of these names, the topmost of each.
+// A folder may lie in the folder that was dropped: what counts are the files beside the topmost config.json.
 export function wanted(files) {
-  const depth = (file) => (file.path ?? file.webkitRelativePath ?? "").split("/").length;
-  const sorted = [...files].sort((a, b) => depth(a) - depth(b));
-  return WANTED.map((name) => sorted.find((file) => file.name === name)).filter(Boolean);
+  const path = (file) => file.path ?? file.webkitRelativePath ?? "", folder = (file) => path(file).split("/").slice(0, -1).join("/");
+  const all = [...files].filter(({ name }) => WANTED.includes(name)), depth = (file) => path(file).split("/").length;
+  const [config] = all.filter(({ name }) => name === "config.json").sort((a, b) => depth(a) - depth(b));
+  return all.filter((file) => config && folder(file) === folder(config));
 }
 
 const list = (reader) => new Promise((resolve, reject) => reader.readEntries(resolve, reject));

@@ -40,6 +40,6 @@ export function writeLink(state) {
   if (state.task) query.set("task", state.task);
   if (state.task && state.read) query.set("read", state.read);
   if (state.task === "answers" && state.asked) query.set("ask", state.asked);
-  if (state.language === "zh") query.set("lang", "zh");
+  query.set("lang", state.language);
   return `?${query}`;
 }

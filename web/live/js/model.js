@@ -61,12 +61,14 @@ export class Model {
   // files: {config, vocabulary, options (of the tokenizer), weights (an ArrayBuffer)}; `engine` makes one as in product.js
   constructor({ config, vocabulary, options, weights }, engine) {
     checkConfig(config);
-    this.config = { layer_norm_eps: 1e-12, initializer_range: 0.02, ...config };
+    this.config = { layer_norm_eps: 1e-12, initializer_range: 0.02, type_vocab_size: 2, ...config };
     this.tokenizer = new Tokenizer(vocabulary, options);
+    if (this.tokenizer.tokens.length > config.vocab_size) refuse("otherSize", "vocab.txt");
     const { room, product } = engine(), { weights: trained, shapes } = readSafetensors(weights, room);
     this.bert = new Bert(this.config, trained, product);
     this.guessing = "cls.predictions.bias" in trained;
-    this.bert.forward([0]); // a tensor that is missing is missed now
+    const { states } = this.bert.forward([0]); // a tensor that is missing is missed now
+    if (this.guessing) this.bert.guesses(states.at(-1), [0]);
     this.learn = (task, { config, adapter, weights }) => { // one task at a time: each has an encoder of its own
       this.taught = { task, config, ...adapted(this.bert, shapes, adapter, weights, engine()) };
     };

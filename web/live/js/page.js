@@ -18,40 +18,45 @@ const linked = readLink(location.search, languages);
 const preferred = navigator.language.startsWith("zh") ? "zh" : "en";
 const state = { ...linked, head: linked.head ?? FIRST_HEAD, language: linked.language ?? preferred, mine: "" };
 let say = languages[state.language];
-let site = { models: [], gaps: [] }, stored = { answers: {} }; // what the build wrote
+let site = { models: [], gaps: [] }, stored = { answers: {}, shape: {} }; // what the build wrote
 let source = null, page = null, own = null; // the model that answers: the page's best so far, or the visitor's
 let hidden = new Map(); // position -> the word that is hidden there
 let covered = false; // the visitor guesses first
-let last = null; // the answers that are drawn
+let last = null; // the answers that are drawn, what was asked, and its titles
 let updateTask = () => {}; // until the section of tasks is there
 
-// What is asked: the sentence as it stands and, if anything is changed, the same with all changes.
-function runs() {
-  const { text, swap, off, random, layers } = state;
+// What is asked: the sentence as it stands and, if anything is changed, the same with all changes. A link may name heads
+// that the model does not have.
+function runs({ layers: L, heads: A }) {
+  const { text, swap, random, layers } = state;
+  const off = state.off.filter((name) => { const [layer, head] = name.split("-"); return layer < L && head < A; });
   const original = { text, off: [], random: false, layers };
   const changed = { text: swap ? swapped(text, swap) : text, off, random, layers };
   return JSON.stringify(changed) === JSON.stringify(original) ? [original] : [original, changed];
 }
 
-function titles() {
-  const { swap, off, random, text } = state, from = swap && words(text)[swap.word];
-  const changes = [from && say.change.word(bare(from), swap.to), off.length && say.change.off(off.length), random && say.change.random].filter(Boolean);
-  return changes.length ? [say.original, `${say.changed}: ${changes.join(", ")}`] : [text];
+function titles([{ text }, changed]) {
+  if (!changed) return [text];
+  const { off, random } = changed, { swap } = state;
+  const word = changed.text !== text && say.change.word(bare(words(text)[swap.word]), swap.to);
+  return [say.original, say.changedBy([word, off.length && say.change.off(off.length), random && say.change.random].filter(Boolean))];
 }
 
 // Answers of the best model that were stored when the page was built serve until it has come.
-function keptAnswer(asked) {
+function keptAnswer() {
+  const asked = runs(stored.shape);
   const answers = asked.map(({ text, off, random }) => (off.length || random || !Object.hasOwn(stored.answers, text) ? null : stored.answers[text]));
   if (own || !answers.every(Boolean) || source?.name === stored.model) return null;
-  return { answers, shape: stored.shape, by: stored.model, status: say.stored(stored.model) };
+  return { asked, names: titles(asked), answers, shape: stored.shape, by: stored.model, status: say.stored(stored.model) };
 }
 
 async function ask() {
-  const asked = runs(), kept = keptAnswer(asked);
+  const kept = keptAnswer();
   if (kept || !source) return kept;
-  const { name, shape } = source, start = performance.now(), answers = await source.answer(asked), ms = performance.now() - start;
+  const { name, shape } = source, asked = runs(shape), names = titles(asked), start = performance.now();
+  const answers = await source.answer(asked), ms = performance.now() - start;
   const small = !own && !lost && site.models.length > 1 && name !== site.models[0].name;
-  return { answers, shape, by: name, status: `${say.answered(name, ms)}${small ? ` ${say.meanwhile}` : ""}` };
+  return { asked, names, answers, shape, by: name, status: `${say.answered(name, ms)}${small ? ` ${say.meanwhile}` : ""}` };
 }
 
 let refused = false; // a folder was, or the large model has not come: that line stays until the visitor does something else
@@ -65,7 +70,11 @@ const answerAll = oneAtATime(async () => {
   }
 });
 
-const share = () => history.replaceState(null, "", writeLink(state));
+function share() {
+  try {
+    history.replaceState(null, "", writeLink(state));
+  } catch {} // Safari refuses the 101st within 30 seconds: the next change writes the link
+}
 
 function update() {
   drawSentence();
@@ -126,7 +135,7 @@ function hideWord(at) {
 
 // The word that was hidden; where the visitor wrote [MASK], the first guess.
 async function bringBack(at) {
-  const { text } = state, gap = words(text).slice(0, at).filter(isHidden).length;
+  const { text } = state, gap = words(text).slice(0, at).join(" ").split(MASK).length - 1;
   const word = hidden.get(at) ?? (await ask().catch(() => null))?.answers[0].fills[gap]?.known[0][0];
   if (!word || text !== state.text) return;
   hidden.delete(at);
@@ -163,17 +172,17 @@ function draw() {
   const { fills = [] } = last?.answers[0] ?? {};
   find("guess").hidden = !fills.length;
   find("show").hidden = !covered;
-  for (const id of ["guesses", "scale"]) find(id).hidden = covered && fills.length > 0;
+  for (const id of ["guesses", "scale"]) find(id).hidden = !last || (covered && fills.length > 0);
   find("layers-box").hidden = covered || !fills.length;
   find("attention").hidden = !last;
   if (!last) return;
-  const { answers, shape } = last, names = titles();
+  const { answers, names, shape } = last;
   if (!covered || !fills.length) drawGuesses(find("guesses"), answers, names, state.mine, shape.guessing, say);
   find("scale").textContent = fills.length ? say.scale(fullBar(answers)) + (answers.length > 1 ? say.scaleChanged : "") : "";
-  if (answers[0].tokens.includes("[UNK]")) find("scale").textContent += ` ${say.unknown}`;
+  if (answers.some(({ tokens }) => tokens.includes("[UNK]"))) find("scale").textContent += ` ${say.unknown}`;
   const gaps = answers[0].tokens.filter((token) => token === MASK).length;
   if (fills.length && fills.length < gaps) find("scale").textContent += ` ${say.gaps(fills.length)}`;
-  if (answers[0].cut) find("scale").textContent += ` ${say.cut}`;
+  if (answers.some(({ cut }) => cut)) find("scale").textContent += ` ${say.cut}`;
   if (state.layers && !covered) drawLayers(find("layers"), answers, names, say);
   drawVerdict();
   drawAttention();
@@ -239,8 +248,13 @@ best.catch(() => {}); // who asks for it says so
 let lost = false;
 let progress = null; // of the model that is being loaded: {name, got, total}
 function drawStatus() {
+  find("status").textContent = last?.status ?? "";
+  drawProgress();
+}
+
+function drawProgress() { // not in the status: a screen reader would say each chunk
   const loading = progress && !own ? say.loading(progress.name, progress) : "";
-  find("status").textContent = [last?.status, loading].filter(Boolean).join(" ");
+  find("loading").textContent = loading;
   find("progress").hidden = !loading;
   if (progress?.total) Object.assign(find("progress"), { max: progress.total, value: progress.got });
 }
@@ -249,7 +263,7 @@ function drawStatus() {
 async function openModels() {
   const kept = await isKept(site.models[0]);
   for (const model of kept ? site.models.slice(0, 1) : [...site.models].reverse()) {
-    const client = new Client(model.name, (part) => { progress = { name: model.name, ...part }; drawStatus(); });
+    const client = new Client(model.name, (part) => { progress = { name: model.name, ...part }; drawProgress(); });
     try {
       page = await client.open({ address: address(model), version: model.version });
     } catch (error) {
@@ -273,8 +287,6 @@ const weightsOf = (model) => `${address(model)}${model.task ? "adapter_" : ""}mo
 
 async function isKept(model) {
   const store = await globalThis.caches?.open("bertlab-weights").catch(() => null);
-  const addresses = [...site.models, ...site.siblings].map(weightsOf);
-  for (const { url } of (await store?.keys()) ?? []) if (!addresses.includes(url)) store.delete(url); // of an older build
   return Boolean(await store?.match(weightsOf(model)));
 }
 
@@ -285,20 +297,25 @@ function use(client) {
   update();
 }
 
+let opening = null; // a folder; another one that comes meanwhile takes its place
 async function openOwn(files) {
-  const client = new Client(say.ownName);
+  opening?.close();
+  const client = (opening = new Client(say.ownName));
   find("status").textContent = say.reading;
   find("status").scrollIntoView({ block: "center" });
   try {
     await client.open({ files });
   } catch (error) {
+    if (error.code === "closed") return;
     client.close();
+    opening = null;
     refused = true;
     drawStatus();
     complain(error);
     find("problem").scrollIntoView({ block: "center" });
     return;
   }
+  opening = null;
   own = client;
   refused = false;
   Object.assign(state, { off: [], head: FIRST_HEAD });
@@ -336,11 +353,12 @@ function guessed() {
   covered = false;
   drawSentence();
   draw();
+  find("guesses").focus(); // what was pressed is hidden now
 }
 
 async function copyPicture() {
   if (!last) return;
-  const { answer, layer, head, n } = seen(), names = titles(), asked = runs();
+  const { answer, layer, head, n } = seen(), { asked, names } = last;
   const sides = last.answers.map((one, i) => ({
     title: last.answers.length > 1 ? names[i] : "", text: asked[i].text, answer: covered ? { ...one, fills: [] } : one,
   }));
@@ -379,10 +397,14 @@ function listen() {
   find("guess-first").onchange = ({ target }) => { state.guessFirst = target.checked; cover(); update(); };
   find("special").onchange = ({ target }) => change({ special: target.checked });
   find("layers-box").ontoggle = ({ target }) => { if (target.open !== state.layers) change({ layers: target.open }); };
-  find("all-on").onclick = () => change({ off: [] });
+  find("all-on").onclick = () => {
+    find("heads").querySelector("[aria-checked=true]").focus(); // the button goes
+    change({ off: [] });
+  };
   find("language").onclick = () => { refused = false; state.language = state.language === "en" ? "zh" : "en"; speak(); update(); updateTask(); };
   find("copy-link").onclick = async () => {
-    const copied = await navigator.clipboard?.writeText(location.href).then(() => true, () => false);
+    const link = new URL(writeLink(state), location).href;
+    const copied = await navigator.clipboard?.writeText(link).then(() => true, () => false);
     flash("copy-link", !copied ? say.notCopied : own ? say.copiedWithout : say.copied); // without a secure address no page may copy
   };
   find("copy-picture").onclick = copyPicture;
@@ -391,6 +413,7 @@ function listen() {
     target.value = ""; // the same folder, mended, may be chosen again
   };
   find("own-back").onclick = () => {
+    find("folder").focus(); // the button goes
     own = null;
     Object.assign(state, { off: [], head: FIRST_HEAD });
     use(page);

@@ -17,11 +17,12 @@ export const isHidden = (word) => word.includes(MASK);
 const withWord = (text, at, word) => words(text).map((old, i) => (i === at ? word : old)).join(" ");
 
 export function hide(text, at) {
-  return withWord(text, at, MASK + words(text)[at].match(AFTER)[0]);
+  const word = words(text)[at];
+  return withWord(text, at, MASK + word.slice(bare(word).length));
 }
 
 export function put(text, at, word) {
-  return withWord(text, at, words(text)[at].replace(MASK, word));
+  return withWord(text, at, words(text)[at].replace(MASK, () => word)); // a $ in it is a dollar
 }
 
 // The word alone, without what follows it.

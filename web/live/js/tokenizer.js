@@ -3,29 +3,31 @@
 import { refuse } from "./refuse.js";
 
 const PUNCTUATION = /[\p{P}!-/:-@[-`{-~]/u; // in ASCII also $ + < = > ^ ` | ~, which Unicode calls symbols
-const CHINESE = // the blocks of Chinese characters, each of which is a word
-  /[\u4e00-\u9fff\u3400-\u4dbf\u{20000}-\u{2a6df}\u{2a700}-\u{2b73f}\u{2b740}-\u{2b81f}\u{2b820}-\u{2ceaf}\uf900-\ufaff\u{2f800}-\u{2fa1f}]/u;
-const SPACE = /[\t\n\r]|\p{White_Space}/u;
-const INVISIBLE = /[\0\ufffd]|\p{Cc}|\p{Cf}|\p{Co}|\p{Cn}/u;
-const NAMES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"];
+const CHINESE = // the blocks of Chinese characters, each of which is a word; 2b920 as in the library tokenizers
+  /[\u4e00-\u9fff\u3400-\u4dbf\u{20000}-\u{2a6df}\u{2a700}-\u{2b73f}\u{2b740}-\u{2b81f}\u{2b920}-\u{2ceaf}\uf900-\ufaff\u{2f800}-\u{2fa1f}]/u;
+const SPACE = /\p{White_Space}/u;
+const INVISIBLE = /(?![\t\n\r])[\ufffd\p{Cc}\p{Cf}\p{Co}]/u; // some of them are white space too
+export const NAMES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"];
 const SPECIAL = /(\[(?:PAD|UNK|CLS|SEP|MASK)\])/; // typed as they stand, they are tokens
 const MARK = /\p{M}/u;
 const QUESTION = 64; // tokens of a question that are read
 const LONGEST = 100; // letters of a word; a longer one is [UNK]
 
 export class Tokenizer {
-  constructor(vocabulary, { do_lower_case = true, strip_accents = null } = {}) {
+  // options: those of tokenizer_config.json
+  constructor(vocabulary, { do_lower_case, strip_accents, tokenize_chinese_chars } = {}) {
     this.tokens = vocabulary.replace(/\r?\n$/, "").split(/\r?\n/);
     this.ids = new Map(this.tokens.map((token, id) => [token, id]));
-    this.lower = do_lower_case;
-    this.strip = strip_accents ?? do_lower_case;
+    this.lower = do_lower_case ?? true;
+    this.strip = strip_accents ?? this.lower;
+    this.chinese = tokenize_chinese_chars ?? true;
     for (const name of NAMES) if (!this.ids.has(name)) refuse("noToken", name);
     this.mask = this.ids.get("[MASK]");
   }
 
   clean(letter) { // -> what is read of it: a space, nothing, or one letter or more
-    if (SPACE.test(letter)) return " ";
     if (INVISIBLE.test(letter)) return "";
+    if (SPACE.test(letter)) return " ";
     const kept = this.strip ? letter.normalize("NFD").replace(/\p{Mn}/gu, "") : letter;
     return this.lower ? kept.toLowerCase() : kept;
   }
@@ -38,7 +40,7 @@ export class Tokenizer {
       const end = at + letter.length, kept = this.clean(letter);
       if (MARK.test(letter) && words.at(-1)?.end === at) words.at(-1).end = end; // an accent belongs to its letter
       for (const one of kept) {
-        const alone = PUNCTUATION.test(one) || CHINESE.test(one);
+        const alone = PUNCTUATION.test(one) || (this.chinese && CHINESE.test(one));
         if (one === " ") open = false;
         else if (open && !alone) Object.assign(words.at(-1), { word: words.at(-1).word + one, end });
         else {

@@ -2,6 +2,7 @@
 
 import { checkConfig, engines, Model } from "./model.js";
 import { Refusal, refuse } from "./refuse.js";
+import { NAMES } from "./tokenizer.js";
 
 const STORE = "bertlab-weights"; // kept by the browser: a second visit loads nothing
 let model;
@@ -62,27 +63,41 @@ async function fetchedAdapter({ address, version }) {
   return { config, adapter, weights };
 }
 
+const BERTS = /^((Distil|Mobile|Squeeze)?Bert|Electra|LayoutLM|Splinter)Tokenizer(Fast)?$/; // cut as BERT does, by their options
+const AS_IT_STANDS = /^(PreTrainedTokenizerFast|TokenizersBackend)$/; // as tokenizer.json says
+
 // The vocabulary and the options in tokenizer.json, all that transformers writes since version 5.
-function inOneFile({ model, normalizer }, options) {
+function inOneFile({ model, normalizer }) {
   if (model?.type !== "WordPiece") refuse("otherTokenizer", model?.type ?? "?");
+  if (normalizer?.type !== "BertNormalizer") refuse("otherTokenizer", normalizer?.type ?? "?");
   const tokens = [];
   for (const [token, id] of Object.entries(model.vocab)) tokens[id] = token;
-  const { lowercase = true, strip_accents = null } = normalizer ?? {};
-  return { vocabulary: tokens.join("\n"), options: { do_lower_case: lowercase, strip_accents, ...options } };
+  const { lowercase: do_lower_case, strip_accents, handle_chinese_chars: tokenize_chinese_chars } = normalizer;
+  return { vocabulary: tokens.join("\n"), options: { do_lower_case, strip_accents, tokenize_chinese_chars } };
+}
+
+function checkAdded(tokens) {
+  const further = tokens.find(({ content }) => !NAMES.includes(content));
+  if (further) refuse("addedToken", further.content);
+}
+
+// vocab.txt does not say whether letters become small: it needs tokenizer_config.json.
+async function tokenizerOf(config, { has, text, read }) {
+  const one = has("tokenizer.json") ? await read("tokenizer.json") : null;
+  const options = one && !has("tokenizer_config.json") ? null : await read("tokenizer_config.json");
+  const kind = options?.tokenizer_class ?? config.tokenizer_class ?? "BertTokenizer";
+  if (!BERTS.test(kind) && !AS_IT_STANDS.test(kind)) refuse("otherTokenizer", kind);
+  checkAdded([...Object.values(options?.added_tokens_decoder ?? {}), ...(one?.added_tokens ?? [])]);
+  const found = one ? inOneFile(one) : { vocabulary: await text("vocab.txt"), options };
+  return options && BERTS.test(kind) ? { ...found, options } : found;
 }
 
 async function fromFiles(files) {
   const file = (name) => files.find((one) => one.name === name) ?? refuse("noFile", name);
-  const has = (name) => files.some((one) => one.name === name), read = async (name) => json(await file(name).text(), name);
-  const config = await read("config.json");
+  const has = (name) => files.some((one) => one.name === name), text = (name) => file(name).text();
+  const read = async (name) => json(await text(name), name), config = await read("config.json");
   checkConfig(config); // before a file is missed that only a BERT has
-  const options = has("tokenizer_config.json") ? await read("tokenizer_config.json") : {};
-  const alone = !has("vocab.txt") && has("tokenizer.json");
-  return {
-    config,
-    ...(alone ? inOneFile(await read("tokenizer.json"), options) : { vocabulary: await file("vocab.txt").text(), options }),
-    weights: await file("model.safetensors").arrayBuffer(),
-  };
+  return { config, ...(await tokenizerOf(config, { has, text, read })), weights: await file("model.safetensors").arrayBuffer() };
 }
 
 const calls = {

@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from app.shared.page import progress
-from app.shared.page.cell import Cell, Name
+from app.shared.page.exports import Cell, Name
 from app.shared.page.markdown import plain
 from app.views.tasks.file.source import Data
 from bertlab import Tokenizer

@@ -1,5 +1,6 @@
 """The kinds of data that there are pages for: how a file of each is read, and its rows shown and opened."""
 
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,16 +93,17 @@ QUESTIONS = Kind(
 def kind_of(name: str, content: bytes) -> Kind:
     """Return what a file holds, by its ending and its first lines."""
     ending = Path(name).suffix.lower()
-    if ending == ".json" and b'"paragraphs"' in content:
+    text = content.decode("utf-16" if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8", "replace")
+    if ending == ".json" and '"paragraphs"' in text:
         return QUESTIONS
-    if ending in CONLL or (ending in (".txt", ".tsv") and has_words(content)):
+    if ending in CONLL or (ending in (".txt", ".tsv") and has_words(text[:100_000])):
         return WORDS
     return TEXTS
 
 
-def has_words(content: bytes) -> bool:
+def has_words(text: str) -> bool:
     """Return whether each line holds a word and, last, its label, with a blank line between sentences."""
-    lines = content[:100_000].decode("utf-8", errors="replace").splitlines()[:SAMPLE_LINES]
+    lines = text.splitlines()[:SAMPLE_LINES]
     rows = [BLANKS.split(line.strip()) for line in lines if line.strip() and not line.startswith(("-DOCSTART-", "# "))]
     labels = [row[-1] for row in rows if len(row) > 1]
     return len(labels) == len(rows) > 0 and bool(are_entities(labels) or spelling_of(labels))

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from app.shared.page.cell import Name
+from app.shared.page.exports import Name
 from app.shared.page.markdown import plain
 from app.shared.text.columns import NOTHING
 from app.views.tasks.file.kinds import TEXTS, WORDS

@@ -5,8 +5,7 @@ import streamlit as st
 
 from app.explore import PAGES, file_of
 from app.shared.page import layout, state
-from app.shared.page.cell import Name
-from app.shared.page.exports import exports
+from app.shared.page.exports import Name, exports
 from app.shared.page.markdown import plain
 from app.views.tasks.file.judged import LETTERS, Judged
 from bertlab.draw.percent import percent
@@ -50,7 +49,7 @@ def with_word(judged: Judged) -> pd.Series:
 def show_table(shown: pd.DataFrame) -> int | None:
     """Show the rows; return the number of the example that is chosen, by a press or by the link."""
     cut = shown.copy()
-    for name in cut.select_dtypes(exclude="number"):
+    for name in cut.select_dtypes(exclude="number").columns.difference(["probability"]):  # where there may be none
         cut[name] = cut[name].astype(str).str.slice(0, LETTERS)
     if "score" in cut:
         cut.insert(0, "right", cut.pop("score").map(mark))
@@ -87,8 +86,10 @@ def show_row(judged: Judged, number: int) -> None:
             tab = "Pairs" if kind.columns and texts["pair"] else kind.tab
             st.button(tab, type="tertiary", icon=PAGES["tasks"][1], on_click=open_here, args=[tab, texts])
             title, icon = PAGES["attention"]
-            st.page_link(file_of("attention"), label=title, icon=icon, query_params={state.ROW: "row"})
-        as_read = {"text": texts["question"], "pair": texts["text"]} if "question" in texts else texts
+            as_read = {"text": texts["question"], "pair": texts["text"]} if "question" in texts else texts
+            chosen = {key: st.query_params[key] for key in state.MODELS if key in st.query_params}
+            link = chosen | {key: text for key, text in as_read.items() if state.fits(text)} | {state.ROW: "row"}
+            st.page_link(file_of("attention"), label=title, icon=icon, query_params=link)
         st.session_state[state.ROW] = as_read
 
 

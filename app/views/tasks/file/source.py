@@ -12,7 +12,7 @@ import streamlit as st
 from app.shared.model import models, uploads
 from app.shared.model.bundled import STORYWORLD
 from app.shared.page import state
-from app.shared.page.cell import Cell, Name
+from app.shared.page.exports import Cell, Name
 from app.shared.page.markdown import plain
 from app.shared.text import columns, texts
 from app.shared.text.columns import uploaded_file, without_flags

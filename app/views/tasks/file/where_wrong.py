@@ -6,8 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from app.shared.page import layout
-from app.shared.page.cell import Name
-from app.shared.page.exports import exports
+from app.shared.page.exports import Name, exports
 from app.views.tasks.file.judged import Judged
 from bertlab.draw.charts.dataset import confusion_chart, confusion_table, slice_bars, slice_table
 from bertlab.draw.percent import percent

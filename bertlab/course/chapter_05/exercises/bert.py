@@ -85,7 +85,7 @@ check_bert_model = Exercise(
 
 
 class _Parts(nn.Module):
-    """One of each kind, with the decoder's matrix tied."""
+    """One of each kind, with the decoder's matrix tied, and a matrix that is no layer's."""
 
     def __init__(self, pad: int) -> None:
         super().__init__()
@@ -94,6 +94,7 @@ class _Parts(nn.Module):
         self.layer: Any = nn.ModuleDict({"dense": nn.Linear(64, 64), "norm": nn.LayerNorm(64)})
         self.decoder = nn.Linear(64, 400)
         self.decoder.weight = self.word.weight
+        self.own = nn.Parameter(torch.full((8, 8), 7.0))
         nn.init.normal_(self.word.weight)
 
 
@@ -113,6 +114,7 @@ def _drawn(fn, *std: float) -> dict[str, Any]:
     found["the row of [PAD] begins at 0"] = not bool(word[3].any())
     found["no other row begins at 0"] = bool(others.any(1).all())
     found["LayerNorm begins with weight 1 and bias 0"] = bool((norm.weight == 1).all()) and not bool(norm.bias.any())
+    found["what is in no nn.Linear and no nn.Embedding stays as it is"] = bool((model.own == 7).all())
     again = _Parts(0)
     fn(again, *std)
     found["the row of [PAD] begins at 0 if its number is 0"] = not bool(again.word.weight[0].any())

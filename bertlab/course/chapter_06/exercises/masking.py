@@ -45,11 +45,21 @@ def _masked(fn, ids: Tensor, special: Tensor, tokenizer: Any) -> dict[str, Any]:
     found |= _shares(chosen, masked, kept) | _choice(chosen, ~special)
     found |= _replaced(hidden, chosen & ~masked & ~kept, ids)
     again = [_drawn(fn, ids, special, tokenizer, 0)[0] for _ in range(2)]
-    many = torch.stack([_drawn(fn, ids, special, tokenizer, seed, MANY)[1] != IGNORED for seed in range(8)])
-    share = float(many.sum() / (len(many) * (~special).sum()))
     found["the same seed gives the same result"] = torch.equal(*again)
     found["random replacements come from all of the vocabulary, its last word too"] = _reaches_all(fn, ids, special)
-    return found | {f"rate={MANY} chooses {MANY:.0%}": abs(share - MANY) < 0.08}
+    return found | _at_another_rate(fn, ids, special, tokenizer)
+
+
+def _at_another_rate(fn, ids: Tensor, special: Tensor, tokenizer: Any) -> dict[str, bool]:
+    draws = [_drawn(fn, ids, special, tokenizer, seed, MANY) for seed in range(16)]
+    hidden, labels = (torch.stack(part) for part in zip(*draws, strict=True))
+    chosen = labels != IGNORED
+    share = float(chosen.sum() / (len(draws) * (~special).sum()))
+    shares = _shares(chosen, hidden == tokenizer.mask_token_id, hidden == ids)
+    return {
+        f"rate={MANY} chooses {MANY:.0%}": abs(share - MANY) < 0.08,
+        f"the split is 80/10/10 with rate={MANY} too": shares["the split is 80/10/10"],
+    }
 
 
 def _reaches_all(fn, ids: Tensor, special: Tensor) -> bool:
@@ -181,6 +191,11 @@ check_mask_tokens = Exercise(
             "positions = positions[torch.randperm(len(positions), generator=generator)] => pass",
         ),
         ("use the argument `rate`, not the number 0.15.", f"{CHOICE} => chosen = choose(special, 0.15, generator)"),
+        (
+            "80%, 10% and 10% are shares of the chosen tokens, whatever `rate` is: yours are right for 0.15 alone.",
+            "round(0.8 * len(positions)), round(0.1 * len(positions)) => round(0.12 * int((~special).sum())), "
+            "round(0.015 * int((~special).sum()))",
+        ),
         (
             "15% of the ordinary tokens, not of all positions: padding counts for nothing.",
             "(~special).sum(1, keepdim=True) * rate => torch.full((len(special), 1), special.size(1) * rate)",

@@ -96,7 +96,7 @@ def _epochs(fn) -> dict[str, Any]:
             [list(batch) for batch in stream] for stream in zip(*together, strict=False)
         ]
         == [batches[:4] for batches in drawn],
-        "a last batch of one example is kept too": sum(threes, []) == first,
+        "a last batch of one example is kept too": sorted(sum(threes, [])) == sorted(examples),
         "10 examples with size=64 are one batch": sorted(whole) == sorted(examples),
         "any example can come in the first half of an epoch": not kept
         or set(sum(map(list, islice(fn(given, 5, 0), 0, 40, 2)), [])) == set(examples),

@@ -1,6 +1,7 @@
 """The loop that fine-tunes every model of part two."""
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import torch
@@ -8,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bertlab.course.exercise import Exercise
-from bertlab.course.observe import expect, filled, random_tensor
+from bertlab.course.observe import expect, filled, random_tensor, value
 from bertlab.course.solutions import one_sentence
 
 STEPS = 6
@@ -58,7 +59,8 @@ def _finetuned(fn, shares: tuple[float, float] | None) -> dict[str, Any]:
     found["the list of shares stays as it is"] = modules == given
     found["the steps that on_step gets"] = [step for step, _ in noted]
     found["on_step gets the loss as a float"] = all(isinstance(loss, float) for _, loss in noted)
-    fn(filled(_Toy()), _batches(), 2)  # the other arguments have defaults
+    few = [*islice(_batches(), 2)]  # a list will do, and the other arguments have defaults
+    found["changed"] = value(fn, filled(_Toy()), few, 2)["changed"]
     return found | {"the losses that on_step gets": [float(torch.as_tensor(loss).detach()) for _, loss in noted]}
 
 
@@ -121,6 +123,11 @@ check_finetune = Exercise(
         (
             "you take more batches than steps: stop after `steps`, as they may come without end.",
             "range(steps), batches => range(10**6), batches",
+        ),
+        (
+            "`batches` may be a list too: go through it with `for`, or take iter(batches) before the loop.",
+            "for step, batch in zip(range(steps), batches, strict=False): => for step in range(steps):",
+            "model.loss(batch) => model.loss(next(batches))",
         ),
     ],
 )

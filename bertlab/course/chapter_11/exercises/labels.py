@@ -10,7 +10,7 @@ from torch import nn
 from bertlab.config import IGNORED
 from bertlab.course.chapter_09.exercises.classifier import on_the_encoder, with_new_head
 from bertlab.course.exercise import Exercise
-from bertlab.course.observe import SHUFFLED, random_tensor, small_batch, value
+from bertlab.course.observe import SHUFFLED, expect, random_tensor, small_batch, value
 from bertlab.course.solutions import every_token
 from bertlab.course.solutions.config import Config
 from bertlab.course.solutions.tokenizer import Tokenizer
@@ -32,6 +32,12 @@ def _label_rows() -> list[tuple]:
     return [(row,) for row in [*map(str.split, few + clashes), *rows]]
 
 
+def _names(fn, labels) -> dict[str, Any]:
+    found = value(fn, labels)
+    expect(all(isinstance(name, tuple) for name in found["result"]), "each name is a tuple, (kind, first, last).")
+    return found
+
+
 BEGINS = "two names stand side by side here: each B- begins a new one."
 KINDS = "B-person, I-place are two names: an I- of another kind continues nothing."
 CONTINUES = 'prefix == "I" and found and found[-1][0] == kind and found[-1][2] == word - 1'
@@ -40,7 +46,7 @@ check_entities = Exercise(
     every_token.entities,
     _label_rows,
     right="Right: the names that CoNLL's script counts.",
-    observe=value,
+    observe=_names,
     kept=("entities",),
     slips=[
         (

@@ -9,7 +9,7 @@ from torch import nn
 
 from bertlab.course.chapter_09.exercises.classifier import on_the_encoder, with_new_head
 from bertlab.course.exercise import Exercise
-from bertlab.course.observe import small_batch, value
+from bertlab.course.observe import expect, small_batch, value
 from bertlab.course.solutions import answers
 from bertlab.course.solutions.config import Config
 
@@ -168,8 +168,10 @@ def _answers() -> list[tuple]:
     return [(list(places), first, begin, stop) for places, first, begin, stop in rows]
 
 
-def _positions(fn, *case) -> dict[str, Any]:
+def two_positions(fn, *case) -> dict[str, Any]:
+    """Observe a function that returns a tuple of two positions, of whichever kind of whole numbers."""
     found = value(fn, *case)
+    expect(isinstance(found["result"], tuple), "return a tuple: the positions of the first and the last token.")
     return found | {"result": [int(position) for position in found["result"]]}
 
 
@@ -180,7 +182,7 @@ check_answer_positions = Exercise(
     answers.answer_positions,
     _answers,
     right="Right: from characters to positions of the row, and [CLS] where there is no answer.",
-    observe=_positions,
+    observe=two_positions,
     kept=("answer_positions",),
     slips=[
         (

@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from bertlab.course.chapter_12.exercises.answers import two_positions
 from bertlab.course.exercise import Exercise
 from bertlab.course.observe import SHUFFLED, random_tensor, value
 from bertlab.course.solutions import answers
@@ -173,18 +174,13 @@ def _spans() -> list[tuple]:
     ]
 
 
-def _span(fn, *case) -> dict[str, Any]:
-    found = value(fn, *case)
-    return found | {"result": [int(position) for position in found["result"]]}
-
-
 SCORES = "start[:, None] + end[None, :]"
 
 check_best_answer = Exercise(
     answers.best_span,
     _spans,
     right="Right: the best of all pairs that can be an answer.",
-    observe=_span,
+    observe=two_positions,
     kept=("best_span",),
     slips=[
         ("the answer ends before it starts: only pairs with start <= end count.", ".triu() => "),

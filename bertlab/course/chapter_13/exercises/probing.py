@@ -126,6 +126,13 @@ def _words(train, test, turned=(0, 0), shift: float = 0.0, scale: float = 1.0, o
     return scale * np.array(values)[:, None], list(labels), np.arange(len(values)) < len(known)
 
 
+def _of_three() -> tuple:
+    """The same with three labels, each at a corner of its own; 20 words of the test part are at that of another."""
+    labels = [*"abc" * 20, *"bc" * 10]
+    corners = np.eye(3)[["abc".index(label) for label in "abc" * 20 + "cb" * 10]]
+    return corners, labels, np.arange(len(labels)) < 30
+
+
 def _share(fn, *case) -> dict[str, Any]:
     seen = value(fn, *case)
     found = seen.pop("result")
@@ -143,6 +150,7 @@ check_probe = Exercise(
         _words([10, 10], [20, 20], shift=10),
         _words([30, 10], [50, 50], odd=True),
         _words([30, 10], [50, 50], scale=1e-4),
+        _of_three(),
     ],
     right="Right: fitted and standardised on one part, measured on the other.",
     observe=_share,
@@ -176,6 +184,10 @@ check_probe = Exercise(
             f"{SCORE} => model.score(states[~train], labels[~train])",
         ),
         ("return the share that is right, not the share that is wrong.", f"return {SCORE} => return 1 - {SCORE}"),
+        (
+            "there may be more than two labels: the probe says which one, not only whether it is the first.",
+            "labels, scaler = np.array(labels), => labels, scaler = np.array(labels) == labels[0],",
+        ),
     ],
     spared={"max_iter=201": "these few words are learned in fewer rounds"},
 )

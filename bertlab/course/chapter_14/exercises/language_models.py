@@ -218,6 +218,10 @@ check_elmo = Exercise(
             "states[-1] + new => states[1] + new",
         ),
         (
+            "the residual connection adds the LSTM's input as it is before dropout, states[-1].",
+            "states[-1] + new => self.dropout(states[-1]) + new",
+        ),
+        (
             "the first LSTM has no residual connection: add the input from the second one on.",
             f"{WAY} => states.append(states[-1] + new)",
         ),

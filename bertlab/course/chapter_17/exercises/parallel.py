@@ -61,7 +61,7 @@ MEANS = (
 
 check_accumulated_step = Exercise(
     accumulation.accumulated_step,
-    lambda: [(100.0, 3), (0.1, 2)],
+    lambda: [(100.0, 3), (0.1, 2), (100.0, 1)],
     right="Right: the step of the whole batch, a few rows at a time.",
     observe=_steps,
     kept=("accumulated_step",),
@@ -109,6 +109,11 @@ check_accumulated_step = Exercise(
         ),
         ("the loss of the pairs is missing: train_step adds both losses.", "loss = loss + => _ ="),
         ("a text alone, with label -100, is no pair: divide by the pairs that have a label.", "/ pairs => / 4"),
+        (
+            "a part may have no labelled pair, and a mean over none is nan: add up its losses (reduction='sum').",
+            'part["next_sentence_label"], reduction="sum") => part["next_sentence_label"]) * '
+            '(part["next_sentence_label"] != IGNORED).sum()',
+        ),
         (
             "gradients of the first step are still there in the second: zero_grad() is missing.",
             "    optimizer.zero_grad()\n => ",
@@ -161,8 +166,8 @@ def _reduced(fn, processes: int) -> dict[str, Any]:
     shaped = isinstance(result, list) and len(result) == processes and all(len(own) == processes for own in result)
     expect(shaped, "return a list of processes, each a list of its chunks.")
     return {
-        "processes see each other's numbers through send() alone": any(sent),
         "the chunks of each process": [list(own) for own in result],
+        "processes see each other's numbers through send() alone": min(sent) >= 2 * (processes - 1) * 3,
         "one chunk a round is sent, N - 1 rounds to add and N - 1 to hand on": max(sent) <= 2 * (processes - 1) * 3,
     }
 
@@ -187,7 +192,7 @@ check_ring_all_reduce = Exercise(
     right="Right: everybody has the sum and sent less than twice the vector, however many they are.",
     observe=_reduced,
     slips=[
-        ("nothing was sent: processes see each other's numbers through send() alone.", _peeking),
+        ("too little was sent: processes see each other's numbers through send() alone.", _peeking),
         (
             "in the second phase what arrives is a whole sum: it replaces the neighbour's chunk, and is not added.",
             'came[p] if phase == "add" else came[p] => came[p]',

@@ -297,7 +297,7 @@ def _cards() -> list[tuple]:
         (f"## {SECTIONS[-1]}\n\n{WORDS}", f"## {SECTIONS[-1]}\n"),
     ]
     backwards = "\n".join(f"## {name}" for name in SECTIONS[::-1])
-    return [("",), (backwards,), *(("# Title\n\n" + whole.replace(old, new),) for old, new in changes)]
+    return [("",), (backwards,), (whole,), *(("# Title\n\n" + whole.replace(old, new),) for old, new in changes)]
 
 
 check_unanswered = Exercise(
@@ -331,6 +331,7 @@ check_unanswered = Exercise(
             "for name in SECTIONS if len(written.get => for name in written if len(written.get",
         ),
         ("a heading ### ends no section: only a line that begins with `## ` does.", '"^## + => "^##+ +'),
+        ("a heading may stand in the first line of a card: yours misses it.", '"^## + => "\\n## +'),
     ],
 )
 

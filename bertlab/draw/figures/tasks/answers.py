@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from bertlab.draw.figures.base import INK, WIDTH, box, canvas, clean, figure
+from bertlab.draw.figures.base import INK, box, panel, wrapped
 from bertlab.draw.palette import BLUE, GREEN, GREY, OKABE_ITO, ORANGE
 from bertlab.explain.spans import Answer
 
@@ -15,18 +15,11 @@ DRAWN = 34  # tokens of a passage that fit into a readable square
 
 def span_row(tokens: Sequence[str], first: int, start: int, end: int) -> Figure:
     """The tokens of a row in boxes: the passage begins at `first`, the answer runs from `start` to `end` (included)."""
-    widths = [max(0.085 * len(token) + 0.16, 0.34) for token in tokens]
-    corners, x, line = [], 0.1, 0
-    for width in widths:
-        if x + width > WIDTH - 0.1:
-            x, line = 0.1, line + 1
-        corners.append((x, 0.5 + 0.75 * line))
-        x += width + 0.07
-    fig, ax = canvas(1.1 + 0.75 * line)
+    fig, ax, places = wrapped([len(token) for token in tokens])
     legend = {"special": GREY, "question": BLUE, "passage": "white", "answer": ORANGE}
     for number, (name, colour) in enumerate(legend.items()):
         box(ax, 0.1 + 1.3 * number, 0.1, 1.15, name, colour, size=9, height=0.24)
-    for position, ((x, y), width, token) in enumerate(zip(corners, widths, tokens, strict=True)):
+    for position, ((x, y, width), token) in enumerate(zip(places, tokens, strict=True)):
         inside = start <= position <= end
         special = token in ("[CLS]", "[SEP]")
         kind = "answer" if inside else "special" if special else "question" if position < first else "passage"
@@ -44,8 +37,7 @@ def span_square(found: Answer) -> Figure:
     stop = min(stop, first + DRAWN)
     grid = found.grid[first:stop, first:stop].numpy()
     size = len(grid)
-    fig = figure(1.3 + 0.165 * size)
-    ax = clean(fig.subplots())
+    fig, ax = panel(1.3 + 0.165 * size)
     illegal = np.where(np.tri(size, k=-1, dtype=bool), 1.0, np.nan)
     ax.imshow(illegal, cmap="Greys", vmin=0, vmax=4)
     image = ax.imshow(np.where(np.isnan(illegal), grid, np.nan), cmap="cividis", vmin=0, vmax=max(grid.max(), 0.01))
@@ -66,8 +58,7 @@ def span_square(found: Answer) -> Figure:
 
 def windows_of(windows: Sequence[range], best: Sequence[int]) -> Figure:
     """A bar for each window of a passage; green are the tokens for which this window has the most context."""
-    fig = figure(0.8 + 0.34 * len(windows))
-    ax = clean(fig.subplots(), "bottom")
+    fig, ax = panel(0.8 + 0.34 * len(windows), "bottom")
     for number, window in enumerate(windows):
         ax.barh(number, len(window), left=window.start, height=0.6, color=BLUE, alpha=0.35)
         own = [token for token, chosen in enumerate(best) if chosen == number]
@@ -84,8 +75,7 @@ def windows_of(windows: Sequence[range], best: Sequence[int]) -> Figure:
 def grouped_bars(groups: Mapping[str, Mapping[str, float]], label: str, limit: float = 1.0) -> Figure:
     """For each group one horizontal bar for each name, all groups with the same names."""
     names = list(next(iter(groups.values())))
-    fig = figure(0.9 + len(groups) * (0.2 + 0.25 * len(names)))
-    ax = clean(fig.subplots(), "bottom")
+    fig, ax = panel(0.9 + len(groups) * (0.2 + 0.25 * len(names)), "bottom")
     step = len(names) + 0.8
     for number, (name, colour) in enumerate(zip(names, OKABE_ITO, strict=False)):
         rows = [step * group + number for group in range(len(groups))]

@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from bertlab.draw.figures.base import INK, arrow, box, canvas, clean, figure
+from bertlab.draw.figures.base import INK, arrow, box, canvas, clean, figure, panel
 from bertlab.draw.palette import BLUE, GREEN, GREY, OKABE_ITO, ORANGE
 
 MARKERS = "os^DvP*"
@@ -68,8 +68,7 @@ def labels_needed(curves: Mapping[str, Mapping[int, Sequence[float]]], chance: f
 
     The vertical axis ends at `top`.
     """
-    fig = figure(3.2)
-    ax = clean(fig.subplots(), "left", "bottom")
+    fig, ax = panel(3.2, "left", "bottom")
     styles = zip(curves.items(), OKABE_ITO, DASHES, MARKERS, strict=False)
     for number, ((name, runs), colour, dashes, marker) in enumerate(styles):
         counts = list(runs)

@@ -9,11 +9,13 @@ from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from bertlab.config import IGNORED
-from bertlab.draw.figures.base import DARK, DIVERGING, INK, WIDTH, box, canvas, clean, figure
-from bertlab.draw.palette import BLUE, GREEN, GREY, OKABE_ITO, ORANGE, SHAPES
+from bertlab.draw.figures.base import DARK, DIVERGING, INK, WIDTH, box, canvas, clean, figure, panel
+from bertlab.draw.figures.comparison import seed_rows
+from bertlab.draw.figures.tasks.answers import grouped_bars
+from bertlab.draw.palette import BLUE, GREEN, GREY, OKABE_ITO, ORANGE
+from bertlab.draw.percent import signed
 
 LETTER = 0.085  # inches of a letter in a box
-MARKERS = dict(zip(SHAPES, "os^Dxv>_", strict=True))
 
 
 def pieces_and_labels(words: Sequence[Sequence[str]], labels: Sequence[str], names: Sequence[str]) -> Figure:
@@ -51,8 +53,7 @@ def paths(
     words: Sequence[str], names: Sequence[str], probabilities: Tensor, chosen: Mapping[str, Sequence[int]]
 ) -> Figure:
     """The probability of each label (rows) at each word (columns), and paths through them: a line for each."""
-    fig = figure(0.9 + 0.4 * len(names))
-    ax = fig.subplots()
+    fig, ax = panel(0.9 + 0.4 * len(names))
     ax.imshow(probabilities.T.numpy(), cmap="Greys", vmin=0, vmax=2.5, aspect="auto")  # pale: numbers stand on it
     for word, label in np.ndindex(*probabilities.shape):
         value = float(probabilities[word, label])
@@ -67,7 +68,6 @@ def paths(
     ax.set_yticks(range(len(names)), names, size=9)
     ax.tick_params(length=0)
     ax.set(xlabel="word", ylabel="label")
-    clean(ax)
     fig.legend(frameon=False, ncols=2, loc="outside upper right", fontsize=9)
     return fig
 
@@ -86,9 +86,9 @@ def transitions(names: Sequence[str], matrices: Mapping[str, Tensor], forbidden:
                     Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, hatch="xxx", lw=0, edgecolor="#999999")
                 )
             else:
-                value = f"{float(matrix[row, column]) + 0.0:.1f}".replace("-", "−").replace("−0.0", "0.0")
-                dark = float(matrix[row, column]) > DARK * limit
-                ax.text(column, row, value, ha="center", va="center", size=8, color="white" if dark else INK)
+                value = float(matrix[row, column])
+                ink = "white" if value > DARK * limit else INK
+                ax.text(column, row, signed(value, ".1f"), ha="center", va="center", size=8, color=ink)
         ax.set_xticks(range(len(names)), names, rotation=90, size=8.5)
         ax.set_yticks(range(len(names)), names if number == 0 else [""] * len(names), size=8.5)
         ax.set_title(title, size=10, loc="left")
@@ -101,40 +101,20 @@ def transitions(names: Sequence[str], matrices: Mapping[str, Tensor], forbidden:
 
 def by_seed(groups: Mapping[str, Mapping[str, Sequence[float]]], label: str) -> Figure:
     """One panel for each group, on a scale of its own; a row for each name, a dot for each seed, a bar at the mean."""
-    rows = max(len(group) for group in groups.values())
-    fig = figure(1.0 + 0.46 * rows)
-    for number, (ax, (title, group)) in enumerate(
-        zip(fig.subplots(1, len(groups), squeeze=False)[0], groups.items(), strict=True)
-    ):
-        for row, (values, marker) in enumerate(zip(group.values(), MARKERS.values(), strict=False)):
-            mean = sum(values) / len(values)
-            ax.plot(values, [row] * len(values), marker, color=OKABE_ITO[row], ms=7, alpha=0.8, ls="")
-            ax.plot([mean, mean], [row - 0.3, row + 0.3], color=INK, lw=2)
-            ax.annotate(f"{mean:.3f}", (mean, row - 0.32), ha="center", va="bottom", size=8.5)
-        low, high = ax.get_xlim()
-        ax.set_xlim(low - 0.08 * (high - low), high + 0.08 * (high - low))
-        ax.set_yticks(range(len(group)), list(group) if number == 0 else [""] * len(group), size=9.5)
-        ax.set_ylim(rows - 0.5, -0.8)
+    fig = figure(1.0 + 0.46 * max(map(len, groups.values())))
+    axes = fig.subplots(1, len(groups), squeeze=False, sharey=True)[0]
+    for ax, (title, group) in zip(axes, groups.items(), strict=True):
+        seed_rows(ax, group)
+        for row, mean in enumerate(map(np.mean, group.values())):
+            ax.annotate(f"{mean:.3f}", (mean, row - 0.36), ha="center", va="bottom", size=8.5)
+        ax.margins(x=0.13)
         ax.set_title(title, size=10, loc="left")
         ax.set_xlabel(label, size=9)
-        ax.tick_params(axis="y", length=0)
         ax.grid(axis="x", alpha=0.25, color=GREY)
-        clean(ax, "bottom")
     return fig
 
 
 def accuracy_and_f1(accuracy: Mapping[str, float], f1: Mapping[str, float]) -> Figure:
     """Two bars for each name: its token accuracy, and below it the F1 of its entities."""
-    fig = figure(0.9 + 0.42 * len(f1))
-    ax = clean(fig.subplots(), "bottom")
-    for values, shift, colour, label in ((accuracy, -0.2, GREY, "words right"), (f1, 0.2, BLUE, "F1 of names")):
-        rows = [row + shift for row in range(len(values))]
-        ax.barh(rows, list(values.values()), 0.36, color=colour, label=label)
-        for row, value in zip(rows, values.values(), strict=True):
-            ax.text(value + 0.01, row, f"{value:.2f}", va="center", size=9, color=INK)
-    ax.set(yticks=range(len(f1)), yticklabels=list(f1), xlim=(0, 1.12), xticks=[0, 0.25, 0.5, 0.75, 1])
-    ax.set_xlabel("share of the words, and F1 (0 to 1)", size=9)
-    ax.tick_params(axis="y", length=0, labelsize=10)
-    ax.invert_yaxis()
-    fig.legend(frameon=False, ncols=2, loc="outside upper right", fontsize=9)
-    return fig
+    groups = {name: {"words right": accuracy[name], "F1 of names": f1[name]} for name in f1}
+    return grouped_bars(groups, "share of the words, and F1 (0 to 1)")

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bertlab.draw.figures.base import INK, arrow, box, canvas, clean, figure
+from bertlab.draw.figures.base import INK, arrow, box, canvas, clean, figure, panel
 from bertlab.draw.palette import BLUE, GREEN, GREY, OKABE_ITO, ORANGE, PINK
 
 MARKS = "osD^v"
@@ -66,8 +66,7 @@ def _choices(ax: Axes, x: float) -> None:
 def cost_curves(sizes: Sequence[int], seconds: Mapping[str, Sequence[float]], measured: int) -> Figure:
     """Draw seconds for one question against the size of the collection, both logarithmic; what lies above `measured`
     texts is calculated and dashed."""
-    fig = figure(3.6)
-    ax = clean(fig.subplots(), "left", "bottom")
+    fig, ax = panel(3.6, "left", "bottom")
     known = [number for number, size in enumerate(sizes) if size <= measured]
     for (name, values), colour, mark in zip(seconds.items(), OKABE_ITO, MARKS, strict=False):
         ax.plot(sizes, values, color=colour, ls="--", lw=1.5)
