@@ -62,7 +62,7 @@ def test_answers_stand_in_their_passages_as_whole_words():
 
 def test_nothing_is_copied_from_data_english():
     known = trigrams(Path(__file__).parents[2].glob("data/english/*.*"))
-    typed = [row["text"] for name in ("gaps.csv", "opinions.csv", "plain-opinions.csv") for row in real_text.rows(name)]
+    typed = [row["text"] for name in ("gaps.csv", "opinions.csv") for row in real_text.rows(name)]
     typed += [text for text, _ in real_text.sentences(TEXTS / "names.conll")]
     typed += [example.context for example in read_squad(TEXTS / "questions.json")]
     for text in typed:

@@ -28,7 +28,7 @@ def test_a_weak_answer_names_the_next_best():
             {"tasks_tab": "Answers", "question": "Why did the minister resign?", "text": RESIGNED},
             {"model": TINY},
         ),
-        ("tasks", {"text": "The book has four parts and an index."}, {}),
+        ("tasks", {"text": "The film was not boring."}, {}),
     ],
 )
 def test_each_page_says_so(page, weak, sure):
