@@ -232,9 +232,9 @@ def test_texts_of_many_words(count, cli, place):
     sentences(place / "long.conll", [long, *TEXTS])
     questions(place / "long.json", [("what did Bob buy?", f"{long} Bob bought a kite.", "a kite"), *short_questions()])
     for task, file in (("sentence", "long.csv"), ("token", "long.conll"), ("qa", "long.json")):
-        code, _, err = cli(f"finetune {task} --model tiny --train {file} --out long-{task} {QUICK}")
+        code, _, err = cli(f"finetune {task} --model tiny --train {file} --out {task}-{count} {QUICK}")
         assert code == 0, err
-        code, _, err = cli(f"predict --model long-{task} --file {file} --out long.jsonl")
+        code, _, err = cli(f"predict --model {task}-{count} --file {file} --out long.jsonl")
         assert code == 0, err
         first = json.loads((place / "long.jsonl").read_text().splitlines()[0])
         assert task != "token" or len(first["labels"]) == count
