@@ -1,6 +1,7 @@
 """What the adapters of `english` practise on (data/english/more): formats, answers, and nothing of what is measured."""
 
 import json
+import lzma
 import runpy
 from collections import Counter
 from pathlib import Path
@@ -29,7 +30,8 @@ from bertlab.corpora.labelled.tabular import read_table
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 MORE = FOLDER / "more"
-ASKED = [json.loads(line) for line in (MORE / "wikipedia-questions.jsonl").read_text(encoding="utf-8").splitlines()]
+with lzma.open(MORE / "wikipedia-questions.jsonl.xz", "rt", encoding="utf-8") as questions_on_wikipedia:
+    ASKED = list(map(json.loads, questions_on_wikipedia))
 OPINIONS = ("more/opinions.csv", "more/plain-opinions.csv")
 FILES = ("more/names.conll", *OPINIONS, "more/questions.json")
 FEW = 12  # groups of three words

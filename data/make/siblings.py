@@ -14,6 +14,7 @@ from the token store that data/make/english.py wrote into ENGLISH, and print wha
 
 import argparse
 import json
+import lzma
 import random
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -126,8 +127,9 @@ def questions(data: Path, out: Path) -> None:
 def on_articles(articles: Iterable[Document]) -> Iterator[QAExample]:
     """Yield the questions of ours on passages of `articles`: the file says where a passage stands, and its checksum."""
     asked: dict[str, list[dict]] = {}
-    for entry in map(json.loads, (OURS / "more/wikipedia-questions.jsonl").read_text(encoding="utf-8").splitlines()):
-        asked.setdefault(entry["title"], []).append(entry)
+    with lzma.open(OURS / "more/wikipedia-questions.jsonl.xz", "rt", encoding="utf-8") as file:
+        for entry in map(json.loads, file):
+            asked.setdefault(entry["title"], []).append(entry)
     for article in articles:
         for entry in asked.get(article.title, ()):
             passage = " ".join(article.sentences[slice(*entry["sentences"])])

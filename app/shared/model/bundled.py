@@ -10,7 +10,7 @@ READ = {  # in the order in which their fine-tuned models stand in for a missing
     STORYWORLD: "short stories of one small town, a small world whose every word we know",
 }
 LEARNED = {  # the fine-tuned ones
-    "english-sentiment": "film reviews (and a few hundred opinions of other things)",
+    "english-sentiment": "film reviews and opinions of what people buy, use and visit",
     "english-questions": "some sixty thousand questions, most of them about Wikipedia",
     "english-names": "persons, places and organisations in texts of the web",
     "english-pairs": "pairs of sentences: the second follows, contradicts the first, or neither",

@@ -262,11 +262,11 @@ def unread_text(examples: Sequence, recipe: FinetuneRecipe) -> Iterator[str]:
         advice = "name a --model for this language or script"
         yield f"{unknown:.0%} of the tokens are unknown to {recipe.model} ([UNK]); {advice}"
     if (cut := sum(feature.cut > 0 for feature in features) / len(features)) > CUT:
-        most = config.max_position_embeddings
+        most, what = config.max_position_embeddings, "texts"
         advice = f"--max-length reads up to {most}" if recipe.max_length < most else f"{recipe.model} has no more"
-        advice = advice if task.cut_at == recipe.max_length else "ask in fewer words"
-        longer = f"{cut:.0%} of the {'texts' if task.cut_at == recipe.max_length else 'questions'} are longer"
-        yield f"{longer} than {task.cut_at} tokens, and their ends are not read; {advice}"
+        if task.cut_at != recipe.max_length:
+            what, advice = "questions", "ask in fewer words"
+        yield f"{cut:.0%} of the {what} are longer than {task.cut_at} tokens, and their ends are not read; {advice}"
 
 
 def split_off(examples: list, seed: int, notes: list[str]) -> tuple[list, list]:

@@ -3,7 +3,7 @@
 from bertlab.errors import InputError
 from bertlab.explain.text import clean, longest
 from bertlab.explain.words.fill import Fill
-from bertlab.explain.words.guess import likeliest_words
+from bertlab.explain.words.guess import likeliest_words, no_words
 from bertlab.model import BertForPreTraining
 from bertlab.relatives.left_to_right import next_log_probabilities
 from bertlab.tokenizer import Tokenizer
@@ -22,7 +22,8 @@ def fill_from_left(
     position = 1 + len(tokenizer.encode_batch([before])[0])  # [CLS] is the first token
     if position + 1 >= longest(model, limit):
         raise InputError("the words before [MASK] are more than the model reads: shorten the text")
-    return likeliest_words(tokenizer, next_log_probabilities(model, tokenizer, [before])[0], position, k)
+    log_p = next_log_probabilities(model, tokenizer, [before])[0]  # (V,)
+    return likeliest_words(tokenizer, log_p, no_words(tokenizer), position, k)
 
 
 def one_gap(tokenizer: Tokenizer, text: str, name: str = "the text") -> tuple[str, str]:

@@ -50,12 +50,12 @@ def guess_words(
     position = nth(positions, gap)
     log_p = position_log_probabilities(model, tokenizer, batch, [position])[0]  # (V,)
     none = no_words(tokenizer)  # (V,)
-    found = WordGuesses(likeliest_words(tokenizer, log_p, position, k), float(log_p[none].exp().sum()), word)
+    fill = likeliest_words(tokenizer, log_p, none, position, k)
+    found = WordGuesses(fill, float(log_p[none].exp().sum()), word)
     token = one_token(tokenizer, word)
     if token is None or none[token]:
         return found
-    whole = log_p.masked_fill(none, -torch.inf)
-    rank, p = int((whole > whole[token]).sum()) + 1, float(whole[token].exp())
+    rank, p = int(((log_p > log_p[token]) & ~none).sum()) + 1, float(log_p[token].exp())
     return replace(found, word=tokenizer.convert_ids_to_tokens(token), rank=rank, probability=p)
 
 
@@ -65,9 +65,9 @@ def no_words(tokenizer: Tokenizer) -> Tensor:
     return tokenizer.continues_word(every) | tokenizer.is_mark(every) | tokenizer.special_mask(every)
 
 
-def likeliest_words(tokenizer: Tokenizer, log_probabilities: Tensor, position: int, k: int) -> Fill:
-    """Return the Fill of the `k` likeliest whole words, of the log-probabilities (V,) at a position."""
-    none = no_words(tokenizer)  # (V,)
+def likeliest_words(tokenizer: Tokenizer, log_probabilities: Tensor, none: Tensor, position: int, k: int) -> Fill:
+    """Return the Fill of the `k` likeliest whole words, of the log-probabilities (V,) at a position; `none` (V,) are
+    the tokens that are no word."""
     best = log_probabilities.masked_fill(none, -torch.inf).topk(min(k, int((~none).sum())))
     tokens = tokenizer.convert_ids_to_tokens(best.indices.tolist())
     entropy = -float((log_probabilities.exp() * log_probabilities).sum())  # of all tokens
