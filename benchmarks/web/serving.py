@@ -15,6 +15,7 @@ class Handler(http.server.SimpleHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.hold(self.path)
+        del self.headers["If-Modified-Since"]  # in whole seconds: what was written twice in one would not be sent again
         super().do_GET()
 
     def log_message(self, *arguments) -> None:

@@ -332,7 +332,9 @@ def build_again(folder, version):
 
 UPDATED = """async () => {
   const kept = async () => (await caches.match("../page.html")).text();
-  while ((await kept()).includes("old")) await new Promise((go) => setTimeout(go, 50));
+  for (let tries = 0; tries < 1200 && (await kept()).includes("old"); tries += 1) {
+    await new Promise((go) => setTimeout(go, 50));
+  }
 }"""
 
 
