@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 from torch import Tensor
 
-from bertlab.draw.figures.base import INK, WIDTH, arrow, box, canvas, clean, figure
+from bertlab.draw.figures.base import INK, WIDTH, box, canvas, clean, figure
 from bertlab.draw.palette import BLUE, GREEN, GREY, OKABE_ITO, ORANGE, PINK
 
 ALLOWED, HIDDEN = OKABE_ITO[5], "#DDDDDD"
@@ -52,6 +52,23 @@ def matrices(weights: Mapping[str, Tensor], tokens: Sequence[str]) -> Figure:
     fig = _grid(weights, tokens, "cividis")
     image = fig.axes[-1].images[0]
     fig.colorbar(image, ax=fig.axes, shrink=0.7, aspect=25).set_label("weight", size=9)
+    return fig
+
+
+def mask_rows(tokens: Sequence[Sequence[str]], rows: Mapping[str, Tensor], mark: Sequence[int] = ()) -> Figure:
+    """One row of attention weights (S,) for each title, with its tokens; those at the positions `mark` are framed."""
+    fig = figure(0.55 + 0.85 * len(rows))
+    axes = fig.subplots(len(rows), 1, squeeze=False)[:, 0]
+    for ax, words, (title, weights) in zip(axes, tokens, rows.items(), strict=True):
+        image = clean(ax).imshow(weights[None].numpy(), cmap="cividis", vmin=0, vmax=1, aspect="auto")
+        ax.set_xticks(range(len(words)), words, size=7, parse_math=False)
+        ax.set_yticks([])
+        ax.tick_params(length=0)
+        ax.set_title(title, size=9.5, loc="left", parse_math=False)
+        for position in mark:
+            shown, ink = f"{float(weights[position]):.2f}", "white" if weights[position] < 0.6 else INK
+            ax.text(position, 0, shown, ha="center", va="center", size=8.5, color=ink)
+    fig.colorbar(image, ax=axes, aspect=12).set_label("attention weight", size=9)
     return fig
 
 
@@ -137,30 +154,4 @@ def shares(tokens: Sequence[str], heads: int, width: int) -> Figure:
     axes[-1].plot([0, features], [size, 0], color=INK, lw=2.5)
     names = [Patch(facecolor=HEADS[head], alpha=0.75, label=f"head {head + 1}") for head in range(heads)]
     fig.legend(handles=names, loc="outside lower center", ncols=heads, frameon=False, fontsize=9)
-    return fig
-
-
-def attention_flow() -> Figure:
-    """The steps of multi-head attention with the shape after each, from above to below."""
-    fig, ax = canvas(3.9)
-    box(ax, 3.2, 0.1, 1.6, "x (B, S, H)", "white")
-    for x, name, colour in ((0.9, "query", ORANGE), (3.2, "key", BLUE), (6.2, "value", GREEN)):
-        arrow(ax, (4.0, 0.4), (x + 0.8, 0.75))
-        box(ax, x, 0.75, 1.6, name, colour)
-        ax.text(x + 0.8, 1.19, "(B, A, S, D)", ha="center", va="center", size=8.5, color=GREY)
-    for x, colour in ((1.7, ORANGE), (4.0, BLUE)):
-        arrow(ax, (x, 1.3), (2.85, 1.65), colour)
-    box(ax, 1.35, 1.65, 3.0, "query @ key.mT / √D", "white")
-    ax.text(4.45, 1.8, "scores (B, A, S, S); hide padding", va="center", size=8.5, color=INK)
-    arrow(ax, (2.85, 1.95), (2.85, 2.25))
-    box(ax, 1.35, 2.25, 3.0, "softmax over each row", PINK)
-    ax.text(4.45, 2.4, "weights (B, A, S, S); dropout in training", va="center", size=8.5, color=INK)
-    arrow(ax, (2.85, 2.55), (3.6, 2.85))
-    ax.plot([7.4, 7.4], [1.3, 3.0], color=GREEN, lw=1.3)
-    arrow(ax, (7.4, 3.0), (5.5, 3.0), GREEN)
-    box(ax, 2.5, 2.85, 3.0, "weights @ value", "white")
-    ax.text(4.1, 3.33, "context (B, A, S, D)", va="center", size=8.5, color=INK)
-    arrow(ax, (4.0, 3.15), (4.0, 3.5))
-    box(ax, 2.5, 3.5, 3.0, "merge heads, then out", "white")
-    ax.text(5.6, 3.65, "(B, S, A*D) = (B, S, H)", va="center", size=8.5, color=INK)
     return fig

@@ -1,33 +1,12 @@
-"""Figures of chapter 17: a step on two processes, the roofline, where memory goes."""
+"""Figures of chapter 17: the roofline, where memory goes."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from bertlab.draw.figures.base import INK, arrow, box, canvas, panel
-from bertlab.draw.palette import BLUE, GREEN, GREY, OKABE_ITO, ORANGE, PINK
-
-
-def two_processes() -> Figure:
-    """A batch cut in two, each half through a copy of the model, the gradients added, the same step on both sides."""
-    fig, ax = canvas(2.3)
-    box(ax, 0.1, 1.0, 1.15, "batch", BLUE)
-    names = (("half a batch", BLUE, 1.45), ("the same weights", GREEN, 1.7), ("gradient", ORANGE, 1.0))
-    for y, rank in ((0.35, 0), (1.6, 1)):
-        x = 1.7
-        arrow(ax, (1.25, 1.15), (x - 0.04, y + 0.15))
-        for number, (name, colour, width) in enumerate(names):
-            box(ax, x, y, width, name, colour, size=9)
-            if number < 2:
-                arrow(ax, (x + width, y + 0.15), (x + width + 0.2, y + 0.15))
-            x += width + 0.24
-        ax.text(1.75, y - 0.13 if rank == 0 else y + 0.44, f"process {rank}", va="center", size=9, color="#555555")
-        arrow(ax, (x - 0.24, y + 0.15), (6.72, y + 0.15))
-        box(ax, 6.75, y, 1.1, "same step", PINK, size=9)
-    arrow(ax, (5.75, 0.7), (5.75, 1.55), arrowstyle="<|-|>")
-    ax.text(5.85, 1.13, "exchange and add", va="center", size=9, color=INK)
-    return fig
+from bertlab.draw.figures.base import INK, panel
+from bertlab.draw.palette import GREY, OKABE_ITO
 
 
 def roofline(points: Mapping[str, tuple[float, float]], peak: float, bandwidth: float) -> Figure:

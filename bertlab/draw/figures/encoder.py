@@ -1,8 +1,7 @@
-"""Figures of the encoder: a layer and its stack, the signal, parameters by part, later changes."""
+"""Figures of the encoder: the signal, parameters by part, later changes."""
 
 from collections.abc import Mapping, Sequence
 
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import PercentFormatter
@@ -13,67 +12,6 @@ from bertlab.draw.palette import BLUE, GREEN, OKABE_ITO, ORANGE, PINK
 from bertlab.explain.ablation import Signal
 
 KINDS = {"text and task": BLUE, "size": GREEN, "layer": ORANGE, "computation": PINK}  # of changes to BERT
-
-
-def encoder_flow() -> Figure:
-    """Left one layer, with its two residual connections; right the whole encoder, from ids to the pooler."""
-    fig, ax = canvas(4.6)
-    ax.text(2.2, 0.2, "one layer", ha="center", va="center", size=11, weight="bold", color=INK)
-    steps = [
-        (0.45, "x (B, S, H)", "white"),
-        (1.05, "self-attention", ORANGE),
-        (1.65, "add and LayerNorm", GREEN),
-        (2.25, "up, GELU (B, S, 4H)", BLUE),
-        (2.85, "down (B, S, H)", BLUE),
-        (3.45, "add and LayerNorm", GREEN),
-        (4.05, "x (B, S, H)", "white"),
-    ]
-    _column(ax, 1.1, 2.2, steps)
-    _around(ax, 3.3, 0.9, 1.8)
-    _around(ax, 3.3, 2.1, 3.6)
-    ax.text(6.3, 0.2, "the encoder", ha="center", va="center", size=11, weight="bold", color=INK)
-    whole = [
-        (0.45, "input_ids, segments", "white"),
-        (1.05, "embeddings", ORANGE),
-        (1.65, "layer 1", "white"),
-        (2.25, "layer 2 ... L", "white"),
-        (2.85, "hidden states (B, S, H)", "white"),
-        (3.45, "pooler: [CLS], dense", PINK),
-        (4.05, "tanh (B, H)", PINK),
-    ]
-    _column(ax, 5.1, 2.4, whole)
-    return fig
-
-
-def decoder_flow() -> Figure:
-    """Left the encoder, which reads the source; right the decoder, whose layers take keys and values from its states.
-    What a BERT does not have is orange."""
-    fig, ax = canvas(4.55)
-    for middle, title in ((1.75, "encoder: your BERT"), (6.05, "decoder")):
-        ax.text(middle, 0.2, title, ha="center", va="center", size=11, weight="bold", color=INK)
-    reads = [
-        (0.45, "source (B, S)", "white"),
-        (1.05, "embeddings", BLUE),
-        (1.65, "L layers", BLUE),
-        (2.25, "states (B, S, H)", "white"),
-    ]
-    writes = [
-        (0.45, "target (B, T)", "white"),
-        (1.05, "embeddings", BLUE),
-        (1.65, "self-attention, to the left", BLUE),
-        (2.25, "cross-attention", ORANGE),
-        (2.85, "feed-forward", BLUE),
-        (3.45, "output layer", BLUE),
-        (4.05, "next word (B, T, V)", "white"),
-    ]
-    ax.add_patch(Rectangle((4.6, 1.5), 2.9, 1.79, facecolor="none", edgecolor="#BBBBBB", ls="--"))
-    ax.text(7.55, 2.4, "L layers", rotation=90, va="center", size=9, color=INK)
-    _column(ax, 0.6, 2.3, reads)
-    _column(ax, 4.9, 2.3, writes)
-    arrow(ax, (2.9, 2.42), (4.9, 2.42), shrinkB=0)
-    ax.text(3.75, 2.32, "keys, values", ha="center", size=9, color=INK)
-    ax.text(6.12, 2.14, "queries", size=9, color=INK)
-    return fig
 
 
 def changes_map(changes: Mapping[str, Sequence[tuple[str, str]]]) -> Figure:
@@ -96,22 +34,6 @@ def changes_map(changes: Mapping[str, Sequence[tuple[str, str]]]) -> Figure:
         ax.add_patch(Rectangle((x, 0.12), 0.16, 0.16, facecolor=colour + "33", edgecolor=colour))
         ax.text(x + 0.24, 0.2, kind, va="center", size=9, color=INK)
     return fig
-
-
-def _column(ax: Axes, x: float, width: float, steps: Sequence[tuple[float, str, str]]) -> None:
-    for y, text, colour in steps:
-        box(ax, x, y, width, text, colour, size=9.5, height=0.34)
-    for (above, *_), (below, *_) in zip(steps, steps[1:], strict=False):
-        middle = x + width / 2
-        arrow(ax, (middle, above + 0.34), (middle, below), shrinkB=0)
-
-
-def _around(ax: Axes, right: float, start: float, end: float) -> None:
-    """A residual connection: from the line into a sublayer, around it, into the sum behind it."""
-    side, middle = right + 0.45, right - 1.1
-    ax.plot([middle, side, side], [start, start, end], color="#D55E00", lw=1.6)
-    arrow(ax, (side, end), (right, end), "#D55E00", shrinkB=0)
-    ax.text(side + 0.08, (start + end) / 2, "residual", rotation=90, va="center", size=8.5, color="#D55E00")
 
 
 def signals(found: Mapping[str, Signal]) -> Figure:

@@ -5,12 +5,11 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyBboxPatch
 from torch import Tensor
 
 from bertlab.config import IGNORED
 from bertlab.draw.figures.base import ACTION_COLOURS, INK, WIDTH, arrow, box, canvas, clean, figure
-from bertlab.draw.palette import BLUE, GREEN, GREY, OKABE_ITO, ORANGE, PINK
+from bertlab.draw.palette import BLUE, GREY, OKABE_ITO, ORANGE
 
 
 def ids_and_labels(tokens: Sequence[str], ids: Sequence[int], labels: Sequence[int], actions: Sequence[int]) -> Figure:
@@ -27,32 +26,6 @@ def ids_and_labels(tokens: Sequence[str], ids: Sequence[int], labels: Sequence[i
         weight, ink = ("normal", "#999999") if label == IGNORED else ("bold", INK)
         style: dict = dict(ha="center", va="center", size=7.5, family="monospace", weight=weight, color=ink)
         ax.text(x + width / 2, 1.22, str(label), **style)
-    return fig
-
-
-def head_flow() -> Figure:
-    """One table of word vectors, used twice: for the input by lookup, in the output layer by dot product."""
-    fig, ax = canvas(2.75)
-    frame = "round,pad=0,rounding_size=0.1"
-    ax.add_patch(FancyBboxPatch((4.3, 0.4), 3.6, 0.85, boxstyle=frame, facecolor="none", edgecolor=INK, ls="--"))
-    ax.text(6.1, 0.22, "the head", ha="center", va="center", size=10, weight="bold", color=INK)
-    steps = [
-        (0.1, 1.0, "input_ids\n(B, S)", "white"),
-        (1.5, 1.15, "embeddings\n(B, S, H)", PINK),
-        (3.0, 0.95, "layers\n(B, S, H)", ORANGE),
-        (4.4, 1.6, "dense, GELU, norm\n(B, S, H)", GREEN),
-        (6.35, 1.45, "logits\n(B, S, V)", PINK),
-    ]
-    for x, width, text, colour in steps:
-        box(ax, x, 0.52, width, text, colour, size=9, height=0.6)
-    for (x, width, *_), (after, *_) in zip(steps, steps[1:], strict=False):
-        arrow(ax, (x + width, 0.82), (after, 0.82), shrinkB=0)
-    box(ax, 3.0, 2.1, 2.2, "word vectors W (V, H)", BLUE, size=10, height=0.5)
-    uses = [(3.0, 2.08, 2.35, "right", "lookup: one row of W\nfor each id")]
-    uses += [(5.2, 7.07, 6.2, "left", "product with W.T,\nplus a bias for each word")]
-    for start, end, x, side, use in uses:
-        arrow(ax, (start, 2.35), (end, 1.12), shrinkB=0)
-        ax.text(x, 2.0, use, ha=side, va="center", size=9, color=BLUE)
     return fig
 
 

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 
-from bertlab.draw.figures.base import INK, arrow, box, canvas, clean, figure
+from bertlab.draw.figures.base import clean, figure
 from bertlab.draw.palette import BLUE, GREEN, GREY, ORANGE, PINK
 
 PLATEAU_STYLES = [("black", "-"), (BLUE, "--"), (GREEN, "-."), (PINK, ":"), ("#D55E00", "-")]
@@ -66,33 +66,6 @@ def _dashed(ax: Axes, value: float, name: str, curve: float) -> None:
 
 
 FLOOR = 1e-8  # where differences of exactly 0 are drawn on a logarithmic scale
-
-
-def step_flow() -> Figure:
-    """One training step as boxes with arrows, and what runs beside it: the schedule and the checkpoints."""
-    fig, ax = canvas(2.15)
-    boxes = [
-        ("text", "white", 0.1, 0.75),
-        ("batch", "white", 1.15, 0.85),
-        ("model", BLUE, 2.3, 0.9),
-        ("2 losses", ORANGE, 3.5, 1.05),
-        ("gradient", ORANGE, 4.85, 1.05),
-        ("clip", GREEN, 6.2, 0.6),
-        ("AdamW", GREEN, 7.1, 0.8),
-    ]
-    for (name, colour, x, width), following in zip(boxes, [*boxes[1:], None], strict=True):
-        box(ax, x, 0.62, width, name, colour)
-        if following:
-            arrow(ax, (x + width, 0.77), (following[2], 0.77), GREY)
-    box(ax, 6.6, 0.1, 1.3, "schedule", PINK)
-    arrow(ax, (7.5, 0.4), (7.5, 0.62), GREY)
-    ax.plot([7.5, 7.5, 2.75], [0.92, 1.35, 1.35], color=GREY, lw=1.5)
-    arrow(ax, (2.75, 1.36), (2.75, 0.92), GREY)
-    ax.text(5.1, 1.27, "new weights, next step", ha="center", va="bottom", size=9.5, color=INK)
-    box(ax, 2.05, 1.7, 1.4, "checkpoint", "white")
-    arrow(ax, (2.75, 1.35), (2.75, 1.7), GREY, ls="--")
-    ax.text(3.6, 1.86, "now and then", va="center", size=9.5, color=INK)
-    return fig
 
 
 def charts(found: Mapping[str, Any], uniform: float, frequency: float) -> Figure:

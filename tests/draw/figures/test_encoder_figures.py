@@ -6,9 +6,3 @@ from bertlab.draw.figures import encoder as encoder_figures
 def test_a_bar_says_what_its_model_has_in_all():
     drawn = encoder_figures.parameter_bars({"one": {"a": 10_000_000, "b": 21_300_000}})
     assert [text.get_text() for text in drawn.axes[0].texts] == ["10.0 M\n32%", "21.3 M\n68%", "31.3 M"]
-
-
-def test_keys_and_values_go_from_the_states_of_the_encoder_to_the_cross_attention():
-    (ax,) = encoder_figures.decoder_flow().axes
-    at = {text.get_text(): text.get_position() for text in ax.texts}
-    assert at["states (B, S, H)"][1] == at["cross-attention"][1] > at["keys, values"][1]

@@ -5,8 +5,8 @@ from io import BytesIO
 import pytest
 import torch
 
+from bertlab.draw.figures import attention, comparison, embeddings
 from bertlab.draw.figures import base as figures
-from bertlab.draw.figures import comparison, embeddings, tour
 from bertlab.draw.figures.training import learning_curves
 from bertlab.evaluation.baselines import Baseline
 from bertlab.explain.attention.maps import AttentionMaps
@@ -37,9 +37,9 @@ DRAWN = {
     "heads_grid": lambda: figures.heads_grid(MAPS, MAPS),
     "one_head": lambda: figures.one_head(MAPS, 0, 1, MAPS, mark=(1, 2)),
     "change_grid": lambda: figures.change_grid({"one": torch.randn(3, 2), "none": torch.zeros(3, 2)}),
-    "model_overview": tour.model_overview,
-    "training_overview": tour.training_overview,
-    "mask_rows": lambda: tour.mask_rows([TOKENS] * 2, {"$a$": MAPS.weights[0, 0, 1], "b": MAPS.weights[0, 0, 2]}, [1]),
+    "mask_rows": lambda: attention.mask_rows(
+        [TOKENS] * 2, {"$a$": MAPS.weights[0, 0, 1], "b": MAPS.weights[0, 0, 2]}, [1]
+    ),
     "answer_bars": lambda: figures.answer_bars({"Who?": answer(), "$x$?": answer()}),
     "bars": lambda: figures.bars({"a": 0.1, "b": 0.9}, "share"),
     "lines": lambda: figures.lines([0, 1], {"a": [0.1, 0.2]}, "x", "y", names=["p", "q"]),

@@ -1,4 +1,4 @@
-"""The figures of chapter 10: three ways, costs, cosines."""
+"""The figures of chapter 10: costs, cosines."""
 
 import numpy as np
 
@@ -7,11 +7,6 @@ from bertlab.draw.figures.tasks import sentences
 
 def texts(figure) -> set[str]:
     return {text.get_text() for ax in figure.axes for text in ax.texts}
-
-
-def test_three_ways_side_by_side():
-    drawn = texts(sentences.three_ways())
-    assert {"cross-encoder", "bi-encoder", "choices as rows", "one run for each pair", "softmax"} <= drawn
 
 
 def test_costs_beyond_what_was_measured_are_dashed():

@@ -25,8 +25,3 @@ def test_one_row_of_four_charts_for_each_training(chart):
 
 def test_accuracy_is_smoothed_over_what_came_before(chart):
     assert training_figures._smooth(chart.nsp_accuracy, 2).tolist() == [0.5, 0.5, 0.75]
-
-
-def test_step_flow_names_its_parts():
-    words = {text.get_text() for text in training_figures.step_flow().axes[0].texts}
-    assert {"batch", "clip", "AdamW", "schedule", "checkpoint"} <= words

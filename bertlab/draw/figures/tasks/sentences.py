@@ -1,66 +1,14 @@
-"""Figures of two texts: three ways to bring them together, what each costs, how like vectors are."""
+"""Figures of two texts: what comparing them costs, how like vectors are."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bertlab.draw.figures.base import INK, arrow, box, canvas, clean, figure, panel
-from bertlab.draw.palette import BLUE, GREEN, GREY, OKABE_ITO, ORANGE, PINK
+from bertlab.draw.figures.base import clean, figure, panel
+from bertlab.draw.palette import BLUE, GREY, OKABE_ITO, ORANGE
 
 MARKS = "osD^v"
-
-
-def three_ways() -> Figure:
-    """Draw a cross-encoder, a bi-encoder and the rows of a multiple choice: texts below, results above."""
-    fig, ax = canvas(3.05)
-    _cross(ax, 0.15)
-    _both(ax, 2.85)
-    _choices(ax, 5.65)
-    return fig
-
-
-def _title(ax: Axes, x: float, width: float, title: str, result: str) -> None:
-    ax.text(x + width / 2, 0.16, title, ha="center", va="center", size=11, weight="bold", color=INK)
-    ax.text(x + width / 2, 2.86, result, ha="center", va="center", size=9, color="#555555")
-
-
-def _cross(ax: Axes, x: float) -> None:
-    _title(ax, x, 2.2, "cross-encoder", "one run for each pair")
-    box(ax, x + 0.6, 0.4, 1.0, "class", PINK)
-    arrow(ax, (x + 1.1, 1.1), (x + 1.1, 0.74))
-    box(ax, x, 1.1, 2.2, "BERT", BLUE, height=0.55)
-    for start, text, colour in ((0.0, "text A", GREEN), (1.15, "text B", ORANGE)):
-        arrow(ax, (x + start + 0.52, 2.3), (x + start + 0.52, 1.69))
-        box(ax, x + start, 2.3, 1.05, text, colour)
-
-
-def _both(ax: Axes, x: float) -> None:
-    _title(ax, x, 2.4, "bi-encoder", "one run for each text")
-    box(ax, x + 0.65, 0.4, 1.1, "cosine", PINK)
-    for start, text, colour in ((0.0, "text A", GREEN), (1.3, "text B", ORANGE)):
-        middle = x + start + 0.55
-        arrow(ax, (middle, 2.3), (middle, 1.99))
-        box(ax, x + start, 2.3, 1.1, text, colour)
-        box(ax, x + start, 1.55, 1.1, "BERT", BLUE, height=0.42)
-        arrow(ax, (middle, 1.55), (middle, 1.33))
-        box(ax, x + start, 1.02, 1.1, "vector", "white")
-        arrow(ax, (middle, 1.02), (x + 1.2 + (0.25 if start else -0.25), 0.74))
-    ax.text(x + 1.2, 1.76, "=", ha="center", va="center", size=13, color=INK)
-
-
-def _choices(ax: Axes, x: float) -> None:
-    _title(ax, x, 2.2, "choices as rows", "one run for each choice")
-    box(ax, x + 0.55, 0.4, 1.1, "softmax", PINK)
-    box(ax, x, 1.1, 2.2, "BERT", BLUE, height=0.42)
-    for row in range(3):
-        middle = x + 0.4 + 0.7 * row
-        arrow(ax, (middle, 1.1), (x + 1.1 + 0.3 * (row - 1), 0.74))
-        y = 1.85 + 0.28 * row
-        box(ax, x, y, 1.05, "text A", GREEN, size=8.5, height=0.23)
-        box(ax, x + 1.12, y, 1.08, f"choice {row + 1}", ORANGE, size=8.5, height=0.23)
-    arrow(ax, (x + 1.1, 1.83), (x + 1.1, 1.56))
 
 
 def cost_curves(sizes: Sequence[int], seconds: Mapping[str, Sequence[float]], measured: int) -> Figure:
