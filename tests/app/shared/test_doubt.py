@@ -28,7 +28,7 @@ def test_a_weak_answer_names_the_next_best():
             {"tasks_tab": "Answers", "question": "Why did the minister resign?", "text": RESIGNED},
             {"model": TINY},
         ),
-        ("tasks", {"text": "The film was not boring."}, {}),
+        ("tasks", {"text": "I checked my watch every five minutes."}, {}),
     ],
 )
 def test_each_page_says_so(page, weak, sure):
