@@ -46,9 +46,15 @@ def intervals(
     return fig
 
 
-def two_measures(found: Mapping[str, tuple[Interval, Interval]], labels: tuple[str, str], first: str) -> Figure:
+def two_measures(
+    found: Mapping[str, tuple[Interval, Interval]],
+    labels: tuple[str, str],
+    first: str,
+    moved: Mapping[str, tuple[float, float]] | None = None,
+) -> Figure:
     """Each name at its two figures, a line through them for the bounds of each; dashed lines through `first`, the model
-    that the others are compared with. A name stands on the side that is away from it."""
+    that the others are compared with. A name stands on the side that is away from it. `moved`: names that stand so
+    many points (x, y) further off, with a line to their model."""
     fig, ax = panel(4.6, "left", "bottom")
     (middle, *_), (height, *_) = found[first]
     ax.axvline(middle, color=GREY, ls="--", lw=1, zorder=0)
@@ -62,8 +68,11 @@ def two_measures(found: Mapping[str, tuple[Interval, Interval]], labels: tuple[s
         end, shift, align = (left, (-6, 0), "right") if x < middle else (right, (6, 0), "left")
         if name == first:
             end, shift = x, (5, 8)  # above the dashed line
-        ax.annotate(name, (end, y), shift, textcoords="offset points", ha=align, va="center", size=9, color=INK,
-                    path_effects=around, parse_math=False)  # fmt: skip
+        dx, dy = (moved or {}).get(name, (0, 0))
+        lead: dict = {"arrowstyle": "-", "color": GREY, "lw": 0.8, "shrinkB": 5}
+        ax.annotate(name, (end, y), (shift[0] + dx, shift[1] + dy), textcoords="offset points", ha=align, va="center",
+                    size=9, color=INK, arrowprops=lead if dx or dy else None, path_effects=around,
+                    parse_math=False)  # fmt: skip
     ax.margins(x=0.3)  # for the names
     ax.set(xlabel=labels[0], ylabel=labels[1])
     return fig

@@ -45,12 +45,13 @@ def training(curves: Mapping[str, Mapping[int, float]], baselines: Mapping[str, 
 
 
 def intervals(found: Mapping[str, Interval], label: str) -> Figure:
-    """A point with its interval for each name."""
+    """A point with its interval for each name, on an axis from 0 to 1."""
     fig, ax = panel(0.75 + 0.36 * len(found), "bottom")
     for y, (value, low, high) in enumerate(found.values()):
         ax.errorbar(value, y, xerr=[[value - low], [high - value]], fmt="o", color=BLUE, capsize=4, lw=2)
-        ax.text(value, y - 0.22, f"{value:.3f} ({low:.3f} to {high:.3f})", size=9, color=INK, ha="center")
-    ax.set(yticks=range(len(found)), yticklabels=list(found), xlabel=label)
+        inside = min(max(value, 0.15), 0.85)  # the numbers do not leave the axes
+        ax.text(inside, y - 0.22, f"{value:.3f} ({low:.3f} to {high:.3f})", size=9, color=INK, ha="center")
+    ax.set(yticks=range(len(found)), yticklabels=list(found), xlabel=label, xlim=(0, 1))
     ax.tick_params(axis="y", length=0, labelsize=10.5)
     ax.grid(axis="x", alpha=0.25, color=GREY)
     ax.set_ylim(len(found) - 0.5, -0.6)

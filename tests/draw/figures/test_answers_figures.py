@@ -1,5 +1,7 @@
 """Pictures of answer spans show what they are given."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -43,6 +45,15 @@ def test_square_has_the_tokens_of_the_passage_and_frames_the_best(found):
     assert [label.get_text() for label in fig.axes[0].get_yticklabels()] == found.tokens[first:stop]
     assert len(fig.axes[0].patches) == bool(found.best.text)
     assert len(fig.axes[0].images) == 2
+
+
+def test_square_has_one_scale_and_the_numbers_of_what_is_probable(found):
+    grid = torch.zeros_like(found.grid)
+    start = found.passage_slice[0]
+    grid[start, start], grid[start, start + 1] = 0.74, 0.01
+    ax = answers.span_square(replace(found, grid=grid)).axes[0]
+    assert ax.images[1].get_clim() == (0, 1)
+    assert [text.get_text() for text in ax.texts if text.get_text()[0].isdigit()] == ["0.74"]
 
 
 def test_each_token_is_green_once():

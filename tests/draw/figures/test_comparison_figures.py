@@ -31,3 +31,10 @@ def test_models_at_two_measures_are_named_and_lines_go_through_the_first():
     assert [(text.get_text(), text.xy) for text in ax.texts] == [("a $b$", (3.0, 0.7)), ("c", (1.9, 0.6))]
     dashed = [line for line in ax.lines if line.get_linestyle() == "--"]
     assert [dashed[0].get_xdata()[0], dashed[1].get_ydata()[0]] == [3.0, 0.7]
+
+
+def test_a_name_that_is_moved_has_a_line_to_its_model():
+    found = {name: ((3.0, 2.9, 3.1), (0.7, 0.6, 0.8)) for name in "ab"}
+    plain, moved = two_measures(found, ("loss", "score"), "a", {"b": (30, -20)}).axes[0].texts
+    assert plain.arrow_patch is None and moved.arrow_patch is not None
+    assert moved.xyann == (36, -20)

@@ -19,7 +19,8 @@ def test_costs_beyond_what_was_measured_are_dashed():
     assert {"measured", "calculated", "a minute"} <= texts(fig)
 
 
-def test_shares_of_cosines_add_up_to_one():
-    fig = sentences.cosine_histograms({"one": (np.linspace(0, 0.5, 40), np.linspace(0.2, 0.9, 7))})
-    heights = [patch.get_height() for patch in fig.axes[0].patches]
-    assert sum(heights) == 2.0 or abs(sum(heights) - 2) < 1e-9
+def test_cosines_have_their_middle_half_and_median_on_one_axis():
+    fig = sentences.cosine_ranges({"one": (np.linspace(0, 0.4, 41), np.linspace(0.2, 1, 41))})
+    (ax,) = fig.axes
+    assert np.allclose([(bar.get_x(), bar.get_width()) for bar in ax.patches], [(0.1, 0.2), (0.4, 0.4)])
+    assert np.allclose([line.get_xdata()[0] for line in ax.lines[1::2]], [0.2, 0.6])

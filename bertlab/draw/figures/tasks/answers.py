@@ -3,14 +3,17 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from matplotlib.patheffects import withStroke
 
 from bertlab.draw.figures.base import INK, box, panel, wrapped
 from bertlab.draw.palette import BLUE, GREEN, GREY, OKABE_ITO, ORANGE
 from bertlab.explain.spans import Answer
 
 DRAWN = 34  # tokens of a passage that fit into a readable square
+WRITTEN = 0.02  # a span at least so probable has its number
 
 
 def span_row(tokens: Sequence[str], first: int, start: int, end: int) -> Figure:
@@ -31,7 +34,8 @@ def span_row(tokens: Sequence[str], first: int, start: int, end: int) -> Figure:
 
 
 def span_square(found: Answer) -> Figure:
-    """Start (rows) x end (columns): the probability of each span of the passage; grey is what cannot be an answer."""
+    """Start (rows) x end (columns): the probability of each span of the passage; grey is what cannot be an answer.
+    Spans of at least WRITTEN have their number above them."""
     first, stop = found.passage_slice
     first = max(first, min(found.best.start_token - DRAWN // 2, stop - DRAWN)) if found.best.text else first
     stop = min(stop, first + DRAWN)
@@ -40,7 +44,8 @@ def span_square(found: Answer) -> Figure:
     fig, ax = panel(1.3 + 0.165 * size)
     illegal = np.where(np.tri(size, k=-1, dtype=bool), 1.0, np.nan)
     ax.imshow(illegal, cmap="Greys", vmin=0, vmax=4)
-    image = ax.imshow(np.where(np.isnan(illegal), grid, np.nan), cmap="cividis", vmin=0, vmax=max(grid.max(), 0.01))
+    image = ax.imshow(np.where(np.isnan(illegal), grid, np.nan), cmap="cividis", vmin=0, vmax=1)
+    _numbers(ax, grid)
     if found.best.text:
         corner = found.best.end_token - first - 0.5, found.best.start_token - first - 0.5
         ax.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor=ORANGE, lw=2.5))
@@ -52,8 +57,17 @@ def span_square(found: Answer) -> Figure:
     ax.set_ylabel("answer starts with", size=9.5)
     ax.text(0.3 * size, 0.8 * size, "ends before it starts", ha="center", size=9.5, color=INK)
     ax.set_title("framed: the best answer", size=9.5, loc="left")
-    fig.colorbar(image, ax=ax, shrink=0.7, aspect=25).set_label("probability of the span", size=9)
+    label = f"probability of the span (numbers: {WRITTEN} and more)"
+    fig.colorbar(image, ax=ax, shrink=0.7, aspect=25).set_label(label, size=9)
     return fig
+
+
+def _numbers(ax: Axes, grid: np.ndarray) -> None:
+    around = [withStroke(linewidth=2, foreground="#00224E")]  # the colour of 0: readable beside the grey, too
+    for row, column in np.argwhere(grid >= WRITTEN):
+        align = "right" if column > 0.85 * len(grid) else "center"
+        ax.text(column, row - 0.6, f"{grid[row, column]:.2f}", ha=align, va="bottom", size=8, color="white",
+                path_effects=around)  # fmt: skip
 
 
 def windows_of(windows: Sequence[range], best: Sequence[int]) -> Figure:

@@ -3,10 +3,12 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
-from bertlab.draw.figures.base import clean, figure, panel
-from bertlab.draw.palette import BLUE, GREY, OKABE_ITO, ORANGE
+from bertlab.draw.figures.base import panel
+from bertlab.draw.palette import GREEN, GREY, OKABE_ITO
 
 MARKS = "osD^v"
 
@@ -31,22 +33,24 @@ def cost_curves(sizes: Sequence[int], seconds: Mapping[str, Sequence[float]], me
     return fig
 
 
-def cosine_histograms(cosines: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> Figure:
-    """Draw, under each name, how the cosines of random pairs and those of partners are spread."""
-    fig = figure(0.5 + 1.35 * len(cosines))
-    axes = fig.subplots(len(cosines), 1, sharex=True, squeeze=False)[:, 0]
-    edges = np.linspace(-0.4, 1, 57)
-    for ax, (name, (apart, partners)) in zip(axes, cosines.items(), strict=True):
-        for values, colour, hatch, label in (
-            (apart, ORANGE, "///", "random pairs"),
-            (partners, BLUE, None, "partners"),
-        ):
-            shares = np.histogram(values, edges)[0] / len(values)
-            ax.bar(edges[:-1], shares, np.diff(edges), align="edge", color=colour, alpha=0.6, hatch=hatch, label=label,
-                   edgecolor="white" if hatch else colour)  # fmt: skip
-        ax.set_title(name, size=10, loc="left")
-        ax.set_ylabel("share", size=9)
-        clean(ax, "left", "bottom")
-    axes[0].legend(frameon=False, ncols=2, loc="upper left")
-    axes[-1].set_xlabel("cosine of two vectors")
+def cosine_ranges(cosines: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> Figure:
+    """Draw, for each name, the cosines of random pairs above those of partners: a bar for the middle half, white at the
+    median, and a line from 5% to 95%."""
+    fig, ax = panel(0.95 + 0.5 * len(cosines), "bottom")
+    for y, (apart, partners) in enumerate(cosines.values()):
+        _range(ax, y - 0.16, apart, GREY)
+        _range(ax, y + 0.16, partners, GREEN)
+    ax.set(yticks=range(len(cosines)), yticklabels=list(cosines), ylim=(len(cosines) - 0.5, -0.5))
+    ax.set_xlabel("cosine of two vectors (bar: the middle half, line: 5% to 95%, white: the median)")
+    ax.tick_params(axis="y", length=0, labelsize=10)
+    ax.grid(axis="x", alpha=0.25, color=GREY)
+    handles = [Patch(color=GREY, label="random pairs"), Patch(color=GREEN, label="partners")]
+    fig.legend(handles=handles, frameon=False, ncols=2, loc="outside upper right", fontsize=9)
     return fig
+
+
+def _range(ax: Axes, y: float, values: np.ndarray, colour: str) -> None:
+    low, first, middle, third, high = np.percentile(values, [5, 25, 50, 75, 95])
+    ax.plot([low, high], [y, y], color=colour, lw=1.5, zorder=1)
+    ax.barh(y, third - first, 0.24, left=first, color=colour)
+    ax.plot([middle, middle], [y - 0.12, y + 0.12], color="white", lw=2)
