@@ -72,11 +72,12 @@ def _split_head(above: str) -> tuple[str, str]:
 def parse_cell(cell: str) -> tuple[list[str], list[Part]]:
     """Return the imports of a notebook's cell, and its classes and functions.
 
-    Raises Mistake for an import of anything but torch, numpy and what comes with Python.
+    Raises Mistake for an import of anything but torch, numpy and what comes with Python, and for a line that IPython
+    alone can run.
     """
     lines = cell.splitlines(keepends=True)
     imports, parts = [], []
-    for node in ast.parse(cell).body:
+    for node in _nodes(cell):
         if isinstance(node, ast.Import | ast.ImportFrom):
             _check_import(node)
             imports.append(ast.unparse(node))
@@ -84,6 +85,14 @@ def parse_cell(cell: str) -> tuple[list[str], list[Part]]:
             source = "".join(lines[_first_line(node) : node.end_lineno]).rstrip("\n") + "\n"
             parts.append(Part(node.name, "", source, True))
     return imports, parts
+
+
+def _nodes(cell: str) -> list[ast.stmt]:
+    try:
+        return ast.parse(cell).body
+    except SyntaxError as error:  # the cell has run: IPython knows more than Python
+        line = (error.text or "").strip()
+        raise Mistake(f"`{line}` is for IPython, and my_bert.py is Python alone: move it to another cell.") from None
 
 
 def _check_import(node: ast.Import | ast.ImportFrom) -> None:

@@ -11,7 +11,12 @@ from torch import Tensor
 
 Path = tuple[Any, ...]
 # Tables are looked up with no other whole numbers.
-KINDS = {torch.bool: "bools", torch.int32: "whole numbers", torch.int64: "whole numbers"}
+KINDS = {
+    torch.bool: "bools",
+    torch.int32: "whole numbers",
+    torch.int64: "whole numbers",
+    torch.float64: "float64 (use .float())",  # later cells mix results with float32
+}
 STOPS = ("stops", "line")  # of a program that could not be observed to its end: why, and its last line
 MOST_SHOWN, LONG = 10, 200  # numbers of a tensor, and characters, in a sentence
 
@@ -68,6 +73,8 @@ def _of_tensors(found: Any, right: Tensor) -> tuple[Path, Any, Any] | None:
     if not isinstance(found, Tensor):
         return (), found, right
     found, right = found.detach(), right.detach()
+    if right.dtype == torch.float64 and found.is_floating_point():
+        found = found.double()
     if found.shape != right.shape or kind(found) != kind(right):
         return (), found, right
     if found.dtype == torch.bool or not found.numel():
@@ -122,7 +129,7 @@ def says_little(found: Any) -> bool:
 
 
 def kind(tensor: Tensor) -> str:
-    return "floats" if tensor.is_floating_point() else KINDS.get(tensor.dtype, str(tensor.dtype))
+    return KINDS.get(tensor.dtype, "floats" if tensor.is_floating_point() else str(tensor.dtype))
 
 
 def _of_lists(found: Any, right: Sequence) -> tuple[Path, Any, Any] | None:

@@ -11,6 +11,7 @@ Versions that are replaced stay in the folder my_bert_versions. BERTLAB_MY_BERT 
 
 import difflib
 import html
+import linecache
 import os
 import sys
 from collections.abc import Callable
@@ -36,6 +37,7 @@ SOLUTIONS = (  # in the order of the file, a line for each part of the course
     "config tokenizer encoder pretraining training one_sentence two_sentences every_token answers family accumulation"
 ).split()
 FOLDER = "BERTLAB_MY_BERT"
+NOT_KEPT = "assignments of a cell are not kept: write a constant where it is used"
 WIDTH = 110  # letters of a line of output in JupyterLab on a laptop; a longer one breaks within a word
 
 
@@ -95,7 +97,7 @@ def keep(cell: str) -> str:
     with FileLock(f"{file()}.lock"):
         before = current()
         merged = _merge(before, imports, own)
-        module = _run(merged.text(), "your cell, as a part of my_bert.py,")
+        module = _run(merged.text(), "your cell as a part of my_bert.py", NOT_KEPT)
         kept = [part for part in merged.parts if part.name in {each.name for each in own}]
         for part in _one_for_each_check(kept):
             with redirect_stdout(sys.stdout if part.yours else StringIO()):
@@ -125,7 +127,7 @@ def _marked(part: Part, solution: str | None) -> Part:
 
 def _unknown(names: list[str], known: set[str]) -> str:
     if not names:
-        return "there is no class or function in this cell."
+        return "there is no class or function in this cell: write it with `class` or `def`."
     near = difflib.get_close_matches(names[0], known, 1)
     hint = f"did you mean {near[0]}?" if near else "leave %%keep out for what is only tried."
     return f"my_bert.py has no {names[0]}: {hint}"
@@ -198,19 +200,21 @@ def _check(name: str, module: ModuleType) -> None:
     except Mistake as mistake:
         if not isinstance(mistake.__cause__, NameError):
             raise
-        what = f"`{mistake.__cause__.name}`, which my_bert.py does not have: define or import it in the same cell"
-        raise Mistake(f"{name} uses {what}.") from None
+        what = f"`{mistake.__cause__.name}`, which my_bert.py does not have"
+        raise Mistake(f"{name} uses {what}: define or import it in the same cell; {NOT_KEPT}.") from None
 
 
-def _run(text: str, where: str) -> ModuleType:
+def _run(text: str, where: str, if_undefined: str = "") -> ModuleType:
     module = ModuleType("my_bert")
     module.__file__ = str(file())
     before = sys.modules.get("my_bert")
     sys.modules["my_bert"] = module  # dataclasses look their module up
+    linecache.cache[where] = len(text), None, text.splitlines(True), where  # a traceback quotes this text's lines
     try:
-        exec(compile(text, str(file()), "exec"), module.__dict__)
+        exec(compile(text, where, "exec"), module.__dict__)
     except Exception as error:  # whatever the reader's file raises
-        raise InputError(f"{where} cannot be run ({type(error).__name__}: {error})") from error
+        hint = f"; {if_undefined}" if if_undefined and isinstance(error, NameError) else ""
+        raise InputError(f"{where} cannot be run ({type(error).__name__}: {error}){hint}") from error
     finally:
         if before is not None:
             sys.modules["my_bert"] = before

@@ -33,6 +33,13 @@ def value(fn: Callable, *args: Any) -> dict[str, Any]:
     }
 
 
+def listed(fn: Callable, *args: Any) -> dict[str, Any]:
+    """Observe as `value` does a function whose result must be a list."""
+    found = value(fn, *args)
+    expect(isinstance(found["result"], list), "return a list: later cells join and compare it.")
+    return found
+
+
 def _copy(arg: Any) -> Any:
     if isinstance(arg, Tensor):
         return arg.detach().clone()
@@ -96,7 +103,8 @@ def module(cls: type[nn.Module], options: Sequence, runs: Mapping[str, Sequence]
     """
     model = filled(cls(*options))
     parameters = dict(model.named_parameters(remove_duplicate=False))
-    shapes = [f"{name} {tuple(each.shape)}" for name, each in sorted(parameters.items())]
+    saved = sorted(model.state_dict().items())
+    shapes = [f"{name} {tuple(each.shape)}{'' if name in parameters else BUFFER}" for name, each in saved]
     found: dict[str, Any] = {"parameters": "\n".join(shapes)}
     found["number of parameters"] = sum(each.numel() for each in model.parameters())
     try:
@@ -105,6 +113,10 @@ def module(cls: type[nn.Module], options: Sequence, runs: Mapping[str, Sequence]
         error.seen = found  # type: ignore[attr-defined]
         raise
     return found | {f"gradient of {name}": each.grad for name, each in sorted(parameters.items())}
+
+
+BUFFER = ", a buffer: register it with persistent=False, then it is not saved"
+INPUTS = ("input_ids", "attention_mask", "token_type_ids")  # later cells call with these names, model(**rows)
 
 
 def _run(model: nn.Module, runs: Mapping[str, Sequence], found: dict[str, Any]) -> None:
@@ -119,10 +131,13 @@ def _run(model: nn.Module, runs: Mapping[str, Sequence], found: dict[str, Any]) 
             changed = [f"by {method}"] if seen["changed"] and method != "forward" else seen["changed"]
             found |= {name: seen.pop("result"), "changed": [*dict.fromkeys(found.get("changed", []) + changed)]}
             del seen["changed"]
-            found |= {f"{what}{mode}": each for what, each in seen.items()}
+            of = "" if method == "forward" else f" of {method}"
+            found |= {f"{what}{of}{mode}": each for what, each in seen.items()}
         if method == "forward" and all(isinstance(arg, Tensor) and not is_float(arg) for arg in args):
             with torch.no_grad():
-                found["result for one shorter row"] = model.eval()(*(arg[:1, ..., :-2] for arg in args))
+                row = [arg[:1, ..., :-2] for arg in args]
+                named = dict(zip(INPUTS, row, strict=True)) if len(row) == len(INPUTS) else None
+                found["result for one shorter row"] = model.eval()(**named) if named else model.eval()(*row)
 
 
 @torch.no_grad()

@@ -189,7 +189,8 @@ def wrapped(reference, before, after=lambda args: None):
             return reference
 
         class Mutant(reference):
-            def forward(self, *args):
+            def forward(self, *args, **named):
+                args = [*args, *named.values()]
                 names = list(inspect.signature(reference.forward).parameters)[1:]
                 result = super().forward(*before(list(args), names))
                 after(args)

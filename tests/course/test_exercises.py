@@ -217,7 +217,15 @@ def test_a_slip_that_only_resembles_is_a_guess_behind_what_differs():
             "return first + touched[0], first + touched[-1] => return [first + touched[0], first + touched[-1]]",
             "^return a tuple: the positions of the first and the last token",
         ),
+        ("check_neighbours", "return words => words = tuple(words); return words", "^return a list: later cells"),
+        (
+            "check_sinusoids",
+            ".flatten(1) => .flatten(1).double()",
+            r"should be floats, not float64 \(use \.float\(\)\)",
+        ),
         ("check_best_answer", "return divmod( => return (lambda *pair: [*divmod(*pair)])(", "^return a tuple: "),
+        ("check_crf", ".sum() / mask.sum() => .sum() / mask.sum() * 3", r"^loss should be 1\.5798"),
+        ("check_pretraining_model", "input_ids => ids", r"unexpected keyword argument 'input_ids'"),
         ("check_decide", "> threshold => < threshold", r"yours is ''\.$"),
     ],
 )

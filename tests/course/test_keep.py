@@ -56,6 +56,12 @@ def test_what_is_wrong_changes_nothing(folder):
     assert file().read_text() == before and not (folder / "my_bert_versions").exists()
 
 
+def test_the_line_at_which_a_cell_stopped_is_that_of_the_cell():
+    keep(RIGHT)
+    with pytest.raises(Mistake, match="It stopped at `return progress / None`"):
+        keep(WRONG.replace("return progress", "return progress / None"))
+
+
 def test_a_replaced_version_is_not_lost(folder):
     keep(RIGHT)
     keep(RIGHT.replace("Mine", "Mine, better"))
@@ -141,10 +147,16 @@ def test_helpers_and_imports_of_a_cell_come_along():
 def test_what_the_file_would_lack_is_named():
     with pytest.raises(Mistake, match="uses `up`, which my_bert.py does not have"):
         keep(RIGHT.replace("progress / warmup", "up(progress, warmup)"))
+    with pytest.raises(Mistake, match="`%time rate_share.* is for IPython"):
+        keep(RIGHT + "%time rate_share(0.5, 0.1)\n")
     with pytest.raises(Mistake, match="torch and numpy alone"):
         keep("import transformers\n" + RIGHT)
-    with pytest.raises(Mistake, match="no class or function"):
+    with pytest.raises(Mistake, match="no class or function.*`def`"):
         keep("rate = 1\n")
+    with pytest.raises(Mistake, match="uses `UP`, .* assignments of a cell are not kept: write a constant where it is"):
+        keep("UP = 1.0\n" + RIGHT.replace("progress / warmup", "UP * progress / warmup"))
+    with pytest.raises(InputError, match="name 'UP' is not defined.; assignments of a cell are not kept"):
+        keep("UP = 1.0\n" + RIGHT.replace("warmup):", "warmup=UP):"))
 
 
 def test_a_part_without_a_check_passes_that_of_the_whole():

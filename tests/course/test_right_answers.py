@@ -58,15 +58,15 @@ def category(character):
 
 def cut_by_recursion(word, vocabulary, inside=False):
     if not inside and len(word) > 100:
-        return ("[UNK]",)
+        return ["[UNK]"]
     pieces = []
     while word:
         sizes = [n for n in range(1, len(word) + 1) if ("##" if pieces else "") + word[:n] in vocabulary]
         if not sizes:
-            return ("[UNK]",)
+            return ["[UNK]"]
         pieces.append(("##" if pieces else "") + word[: sizes[-1]])
         word = word[sizes[-1] :]
-    return tuple(pieces)
+    return pieces
 
 
 class ByLoops(tokenizer.Tokenizer):
@@ -103,6 +103,9 @@ def lookups():
     yield lambda ids, table: (ids[..., None] == torch.arange(len(table))).float() @ table
     yield lambda ids, table: torch.einsum("bsv,vh->bsh", F.one_hot(ids, len(table)).float(), table)
     yield lambda ids, table: F.linear(F.one_hot(ids, len(table)).float(), table.T)
+    yield lambda ids, table: torch.sparse.mm(F.one_hot(ids.flatten(), len(table)).to_sparse().float(), table).unflatten(
+        0, ids.shape
+    )
     yield lambda ids, table: (F.one_hot(ids, len(table))[..., None] * table).sum(-2)
     yield lambda ids, table: torch.stack([F.one_hot(row, len(table)).float() @ table for row in ids])
 
@@ -852,7 +855,7 @@ def align_by_positions(words, labels, tokenizer):
         first[len(ids)] = label
         ids.extend(tokenizer.ids(word) or [tokenizer.vocabulary["[UNK]"]])
     ids.append(tokenizer.sep_token_id)
-    return ids, torch.tensor([first.get(place, -100) for place in range(len(ids))])
+    return ids, [first.get(place, -100) for place in range(len(ids))]
 
 
 class TaggerOfAllPositions(every_token.BertForTokenClassification):

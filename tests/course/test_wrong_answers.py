@@ -13,14 +13,75 @@ BEGINS_ANEW = "return => torch.manual_seed(0); return"
 # By exercise: changes of the reference's source, "old => new".
 CHANGES = {
     # one size or one kind of input
-    "check_share_passed": ["torch.arange(len(logits)) => torch.arange(8)"],
-    "check_best_span": ["float(start[pair[0]] + end[pair[1]]) => int(start[pair[0]] + end[pair[1]])"],
+    "check_share_passed": [
+        "torch.arange(len(logits)) => torch.arange(8)",
+        "(logits[rows, answers] > logits[rows, foils]) => (logits.topk(3).indices == answers[:, None]).any(1)",
+    ],
+    "check_best_span": [
+        "float(start[pair[0]] + end[pair[1]]) => int(start[pair[0]] + end[pair[1]])",
+        "    return max( =>     best = start.topk(min(20, len(start))).indices\n"
+        "    pairs = [pair for pair in pairs if pair[0] in best]\n    return max(",
+    ],
+    "check_neighbours": [
+        "return words => words = tuple(words); return words",
+    ],
+    "check_text_score": [".sum(1) => .exp().prod(1).log()"],
     "check_clean": ["c.lower() => (c.lower() if c.isascii() else c)"],
-    "check_cut_word": ["range(len(word), start, -1) => range(min(len(word), start + 6), start, -1)"],
+    "check_cut_word": [
+        "range(len(word), start, -1) => range(min(len(word), start + 6), start, -1)",
+        "return pieces => return tuple(pieces)",
+        "def cut_word => from functools import cache\n@cache\ndef cut_word",
+        "start = [], 0 => start = [], 0 * len(sorted(vocabulary))",
+    ],
+    "check_merge_pair": [
+        "return result => return tuple(result)",
+        "== (first, second) => == (first, second) == tuple(pieces[pieces.index(first) :][:2])",
+    ],
+    "check_sinusoids": ["base=10_000.0 => base"],
     "check_lookup": ["len(table) => 7", "return one_hot @ table => return table[ids] @ torch.eye(table.size(1))"],
     "check_embeddings": ["torch.arange(input_ids.size(1), => torch.arange(7,"],
-    "check_whole_words": ['startswith("##") => startswith("#")', "append(position) => append(tokens.index(token))"],
-    "check_mask_tokens": ["len(SPECIAL), tokenizer.vocab_size => len(SPECIAL), tokenizer.vocab_size - 1"],
+    "check_multi_head_attention": [
+        "super().__init__() => super().__init__(); self.register_buffer('one', torch.ones(1))"
+    ],
+    "check_whole_words": [
+        'startswith("##") => startswith("#")',
+        "append(position) => append(tokens.index(token))",
+        "return words => return [*map(tuple, words)]",
+    ],
+    "check_mask_tokens": [
+        "len(SPECIAL), tokenizer.vocab_size => len(SPECIAL), tokenizer.vocab_size - 1",
+        "tokenizer.vocab_size => len(tokenizer.vocabulary)",
+    ],
+    "check_mlm_head": [
+        "self.dense(states) => torch.einsum('bsh,gh->bsg', states, self.dense.weight) + self.dense.bias"
+    ],
+    "check_cut_pair": [
+        "    while => "
+        "    half = budget // 2\n    if min(len(first), len(second)) > half:\n"
+        "        return first[-half:], second[:half]\n    while"
+    ],
+    "check_pretraining_model": ["input_ids => ids"],
+    "check_epochs": [
+        "rng.sample(examples, len(examples)) => np.array(rng.sample(examples, len(examples)))",
+        "(order[start : start + size] for => (iter(order[start : start + size]) for",
+        "yield from (order[start : start + size] for start in range(0, len(order), size)) => batch = []\n"
+        "        for start in range(0, len(order), size):\n"
+        "            batch[:] = order[start : start + size]\n            yield batch",
+        "(order[start : start + size] for => (set(order[start : start + size]) for",
+    ],
+    "check_choice_rows": [
+        "options in choices for option in options => option in sum(choices, [])",
+        "-1, row.size(1) => 2, row.size(1)",
+    ],
+    "check_mean_pool": [
+        "real = => attention_mask = (torch.arange(states.size(1)) < attention_mask.sum(1, True)).long(); real ="
+    ],
+    "check_hypothesis_only": [
+        "return replace(example, text => vars(example).update(text=example.pair); return replace(example, text"
+    ],
+    "check_entities": ["return found => return tuple(found)"],
+    "check_align": ["return ids + [tokenizer.sep_token_id], => return torch.tensor(ids + [tokenizer.sep_token_id]),"],
+    "check_viterbi": ["score + logits[:, word] => score + logits[:, word] * (word < logits.size(1) - 1)"],
     "check_make_pairs": [
         "len(shuffled) // 2 => (len(shuffled) + 1) // 2",
         "return rng.sample(pairs, len(pairs)) => firsts = [first for _, first, _ in positives]; "
@@ -28,7 +89,12 @@ CHANGES = {
     ],
     "check_layer_shares": ["decay**depth => 0.5**depth", 'if name != "bert" => if name == "classifier"'],
     "check_smooth_loss": ["F.one_hot(labels, classes) => F.one_hot(labels)"],
-    "check_finetune": ["clip_grad_norm_(weights, clip) => clip_grad_norm_(weights, 1.0)"],
+    "check_finetune": [
+        "clip_grad_norm_(weights, clip) => clip_grad_norm_(weights, 1.0)",
+        "rate=1e-3 => rate=1e-2",
+        "warmup=0.1 => warmup=0.0",
+        "clip=1.0 => clip=1e9",
+    ],
     "check_classifier": ["std=config.initializer_range => std=0.02"],
     "check_multiple_choice": ["view(input_ids.shape[:2]) => view(-1, 3)"],
     "check_may_follow": ['(f"B-{after[2:]}", after) => [b for b in [before] if b[-4:] == after[-4:]]'],
@@ -48,7 +114,10 @@ CHANGES = {
     "check_initialise": [
         "    for module in model.modules():\n        if isinstance(module, nn.Linear |  => "
         "    [nn.init.normal_(weight) for weight in model.parameters() if weight.ndim > 1]\n"
-        "    for module in model.modules():\n        if isinstance(module, nn.Linear | "
+        "    for module in model.modules():\n        if isinstance(module, nn.Linear | ",
+        "nn.init.zeros_(module.weight.data => module.weight.requires_grad = False; nn.init.zeros_(module.weight",
+        "    for module in model.modules():  # last => "
+        "    torch.set_grad_enabled(False)\n    for module in model.modules():  # last",
     ],
     "check_ring_all_reduce": ["[send(p, => [(send if phase == 'add' else lambda _, chunk: chunk)(p,"],
     "check_accumulated_step": ["start : start + rows => start : start + 3"],

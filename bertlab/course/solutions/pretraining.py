@@ -21,7 +21,7 @@ class MaskedLMHead(nn.Module):
         self.decoder.weight = word.weight
 
     def forward(self, states):
-        return self.decoder(self.norm(F.gelu(self.dense(states))))  # (B, S, H) -> (B, S, H) -> (B, S, V)
+        return self.decoder(self.norm(F.gelu(self.dense(states))))  # (..., H) -> (..., H) -> (..., V)
 
 
 class BertForPreTraining(nn.Module):

@@ -123,7 +123,7 @@ def share_passed(logits, answers, foils):
 def _gaps() -> list[tuple]:
     """Logits of several sizes, in one of them a foil as likely as its answer."""
     cases = []
-    for N, V in ((8, 11), (1, 5), (5, 4), (6, 7)):
+    for N, V in ((8, 11), (1, 5), (5, 4), (41, 30), (6, 7)):
         rows = torch.arange(N)
         answers = 3 * rows % V
         cases.append((random_tensor(N, V, seed=N), answers, (answers + 1 + rows % (V - 1)) % V))
@@ -166,6 +166,7 @@ def best_span(start, end, longest):
 
 
 def _logits() -> list[tuple]:
+    near, far = ([high - n / 100 for n in range(21)] for high in (8, 9))
     rows = (
         ([0, 1, 5, 0, 0], [0, 0, 1, 4, 0], 4),
         ([0, 0, 1, 5, 4], [0, 6, 0, 0, 5], 4),  # each by itself, the end stands before the start
@@ -177,6 +178,7 @@ def _logits() -> list[tuple]:
         ([0, 8, 1, 7.9, 0], [0, 0, 0, 3.2, 3], 4),  # the sum of softmaxes would choose another pair
         ([0, 4, 1, 0, 5], [5, 1, 4, 3, 0], 4),  # the best start alone leads astray
         ([0, 6, 1, 1], [0, 0, 6.2, 6.9], 3),
+        ([0, 0, 5, *[0] * 21, *far], [0, *near, *[0] * 23], 4),  # 21 starts are better, each without an end
     )
     return [(torch.tensor(start).float(), torch.tensor(end).float(), longest) for start, end, longest in rows]
 

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 
 from bertlab.course.exercise import Exercise
-from bertlab.course.observe import expect, random_tensor, value
+from bertlab.course.observe import expect, listed, random_tensor, value
 
 
 def neighbours(words, position, window):
@@ -27,7 +27,7 @@ check_neighbours = Exercise(
     neighbours,
     _words,
     right="Right: the words on either side, and not the word itself.",
-    observe=value,
+    observe=listed,
     slips=[
         (
             "the word itself is among its neighbours, and it is what is asked for.",
@@ -154,7 +154,7 @@ def text_score(log_p, ids):
 
 
 def _texts() -> list[tuple]:
-    sizes = ((3, 5, 7), (1, 2, 4), (2, 6, 3))
+    sizes = ((3, 5, 7), (1, 2, 4), (2, 6, 3), (2, 60, 9))  # the probability of a long text is 0 in floats
     return [
         (random_tensor(N, S, V).log_softmax(-1), (17 * torch.arange(N * S) % 11 % V).view(N, S)) for N, S, V in sizes
     ]

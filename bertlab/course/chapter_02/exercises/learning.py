@@ -3,6 +3,7 @@
 from math import log
 
 from bertlab.course.exercise import Exercise
+from bertlab.course.observe import listed
 
 
 def merge_pair(pieces, first, second):
@@ -19,6 +20,7 @@ PAIRS = [
     ("t ##h ##e", "t", "##h"),
     ("o ##t ##h ##e ##r", "##t", "##h"),
     ("b ##a ##n ##a ##n ##a", "##a", "##n"),
+    ("b ##a ##d ##a ##n", "##a", "##n"),  # the first ##a stays
     ("z ##z ##z ##z", "##z", "##z"),
     ("w ##e ##t", "##t", "##e"),
     ("c ##a ##b", "a", "##b"),
@@ -41,6 +43,7 @@ check_merge_pair = Exercise(
     merge_pair,
     lambda: [(text.split(), first, second) for text, first, second in PAIRS],
     right="Right: every pair is merged once, from left to right.",
+    observe=listed,
     slips=[
         (
             "your loop reads past the last piece, which has none to its right.",

@@ -1,9 +1,11 @@
 """Clean a text, cut a word by the longest match, and the tokenizer of both."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from bertlab.course.exercise import Exercise
-from bertlab.course.observe import expect
+from bertlab.course.mistake import Mistake
+from bertlab.course.observe import expect, listed
 from bertlab.course.solutions import tokenizer
 from bertlab.course.solutions.config import SPECIAL
 
@@ -73,8 +75,8 @@ check_clean = Exercise(
 )
 
 
-class _Watched(frozenset):
-    """A vocabulary that notices when it is asked without end."""
+class Vocabulary(frozenset):
+    """A vocabulary that notices when it is asked without end, gone through or hashed."""
 
     asked = 0
 
@@ -83,7 +85,18 @@ class _Watched(frozenset):
         expect(self.asked < 20_000, ENDLESS)
         return super().__contains__(piece)
 
+    def __hash__(self) -> int:
+        raise Mistake(HASHED)
 
+    def __iter__(self) -> Iterator[str]:
+        raise Mistake(GONE_THROUGH)
+
+    def __repr__(self) -> str:
+        return f"{len(self)} pieces"
+
+
+HASHED = "the vocabulary is a dictionary, which has no hash: do without @cache here."
+GONE_THROUGH = "ask with `in`: a vocabulary has thousands of pieces, too many to go through for each word."
 ENDLESS = "your loop does not end: after each piece go on behind it, and stop at its failure."
 VOCABULARY = (
     "a un una una## ##aff ##ffa ##ble ##able ##ab ##le able play ##ing ##i ##n ##g s ##s x ##x ss ##st theatre".split()
@@ -134,8 +147,9 @@ def _keeps_the_start(word, vocabulary):
 
 check_cut_word = Exercise(
     tokenizer.cut_word,
-    lambda: [(word, _Watched(VOCABULARY)) for word in WORDS],
+    lambda: [(word, Vocabulary(VOCABULARY)) for word in WORDS],
     right="Right: from the left, the longest piece each time, [UNK] where no way leads through.",
+    observe=listed,
     kept=("cut_word",),
     slips=[
         ("a word of more than 100 characters is [UNK] as a whole: do not try to cut it.", "len(word) > 100 => False"),

@@ -17,7 +17,7 @@ def lookup(ids, table):
     return one_hot @ table  # (B, S, V) @ (V, H) -> (B, S, H)
 
 
-PRODUCTS = ("Mm", "Bmm", "Mv", "Dot", "Mul", "Addmm", "Baddbmm", "Linear", "SparseMm")
+PRODUCTS = ("Mm", "Bmm", "Mv", "Dot", "Mul", "Addmm", "Baddbmm", "Linear", "SparseMm", "SparseAddmm")
 LOOKUPS = ("Index", "IndexSelect", "Embedding", "Gather")
 BY_A_PRODUCT = "the vectors come from one-hot rows and a product"
 

@@ -22,7 +22,7 @@ EXPONENT = "base ** (torch.arange(0, width, 2) / width)"
 
 check_sinusoids = Exercise(
     sinusoids,
-    lambda: [(6, 8, 300.0), (9, 6, 40.0)],
+    lambda: [(6, 8, 300.0), (9, 6, 40.0), (5, 4)],
     right="Right: waves from fast to slow, sine and cosine of each.",
     slips=[
         (

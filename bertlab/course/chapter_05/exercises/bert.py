@@ -118,6 +118,8 @@ def _drawn(fn, *std: float) -> dict[str, Any]:
     again = _Parts(0)
     fn(again, *std)
     found["the row of [PAD] begins at 0 if its number is 0"] = not bool(again.word.weight[0].any())
+    found["every weight still learns (requires_grad)"] = all(each.requires_grad for each in model.parameters())
+    found["gradients are still on"] = torch.is_grad_enabled()
     found["each call draws anew"] = not torch.equal(again.layer["dense"].weight, dense.weight)
     return found
 

@@ -91,15 +91,20 @@ def _heads() -> list[tuple]:
     found = []
     for H, V in ((12, 20), (6, 15)):
         word = nn.Embedding(V, H)
-        found.append(((Config(V, H, layer_norm_eps=0.1), word), {"forward": (random_tensor(2, 5, H),)}))
+        states = random_tensor(2, 5, H) if H == 12 else random_tensor(4, H)  # also of the masked positions alone
+        found.append(((Config(V, H, layer_norm_eps=0.1), word), {"forward": (states,)}))
     return found
 
 
 def _tied(cls: type[nn.Module], options: Sequence, runs: Any) -> dict[str, Any]:
+    table = options[-1].weight
     found = module(cls, options, runs)
     head: Any = cls(*options)
     tied = head.decoder.weight is options[-1].weight
-    return found | {"the decoder's matrix is the table of word vectors": tied}
+    return found | {
+        "the decoder's matrix is the table of word vectors": tied,
+        "the encoder keeps its table": options[-1].weight is table,
+    }
 
 
 HEAD = "self.decoder(self.norm(F.gelu(self.dense(states))))"
@@ -114,6 +119,10 @@ check_mlm_head = Exercise(
     slips=[
         (TIE, "        self.decoder.weight = word.weight\n => "),
         (TIE, "= word.weight => = nn.Parameter(word.weight.clone())"),
+        (
+            "the encoder has lost its table of word vectors to the decoder: self.decoder.weight = word.weight.",
+            "self.decoder.weight = word.weight => word.weight = self.decoder.weight",
+        ),
         ("the layer before the decoder is missing: dense, GELU, norm.", f"{HEAD} => self.decoder(states)"),
         ("there is no activation between dense and norm.", "F.gelu(self.dense(states)) => self.dense(states)"),
         ("the activation is GELU, as in the encoder, not ReLU.", "F.gelu => F.relu"),

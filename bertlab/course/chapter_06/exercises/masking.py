@@ -17,17 +17,25 @@ FIRST = len(SPECIAL)  # the special tokens have the ids before
 MANY = 0.4  # another rate than the usual one, at which a function that ignores it is found out
 
 
+def _tokenizer(tokens: list[str]) -> Tokenizer:
+    tokenizer = Tokenizer({token: number for number, token in enumerate(tokens)})
+    del tokenizer.vocabulary  # the library's tokenizer, which the chapter uses, has none
+    return tokenizer
+
+
 def _sentences() -> list[tuple]:
     """Eight rows [CLS] words [SEP] with padding, (8, 42), of unlike lengths, and what is special in them."""
     tokens = [*SHUFFLED, *(f"w{i}" for i in range(60))]
-    tokenizer = Tokenizer({token: number for number, token in enumerate(tokens)})
+    tokenizer = _tokenizer(tokens)
     generator = torch.Generator().manual_seed(0)
     ids = torch.full((8, 42), tokenizer.pad_token_id)
     for row, length in enumerate((40, 40, 34, 26, 20, 20, 12, 7)):
         words = torch.randint(FIRST, tokenizer.vocab_size, (length,), generator=generator)
         ids[row, 1 : length + 1] = words - (words > FIRST + 40).long() * (words % 2)  # some words stand in no text
         ids[row, 0], ids[row, length + 1] = tokenizer.cls_token_id, tokenizer.sep_token_id
-    return [(ids, ids < FIRST, tokenizer)]
+    special = ids < FIRST
+    special[2:] |= ids[2:] == FIRST + 2  # who calls says what is special, not the ids
+    return [(ids, special, tokenizer)]
 
 
 def _masked(fn, ids: Tensor, special: Tensor, tokenizer: Any) -> dict[str, Any]:
@@ -46,6 +54,7 @@ def _masked(fn, ids: Tensor, special: Tensor, tokenizer: Any) -> dict[str, Any]:
     found |= _replaced(hidden, chosen & ~masked & ~kept, ids)
     again = [_drawn(fn, ids, special, tokenizer, 0)[0] for _ in range(2)]
     found["the same seed gives the same result"] = torch.equal(*again)
+    found["a second batch from the same generator hides other tokens"] = _goes_on(fn, ids, special, tokenizer)
     found["random replacements come from all of the vocabulary, its last word too"] = _reaches_all(fn, ids, special)
     return found | _at_another_rate(fn, ids, special, tokenizer)
 
@@ -62,9 +71,15 @@ def _at_another_rate(fn, ids: Tensor, special: Tensor, tokenizer: Any) -> dict[s
     }
 
 
+def _goes_on(fn, ids: Tensor, special: Tensor, tokenizer: Any) -> bool:
+    generator = torch.Generator().manual_seed(0)
+    first, second = (fn(ids.clone(), special.clone(), tokenizer, generator)[1] for _ in range(2))
+    return not torch.equal(first, second)
+
+
 def _reaches_all(fn, ids: Tensor, special: Tensor) -> bool:
     """Whether each of three words, which are the whole vocabulary, stands in for another."""
-    few = Tokenizer({token: number for number, token in enumerate([*SHUFFLED, "a", "b", "c"])})
+    few = _tokenizer([*SHUFFLED, "a", "b", "c"])
     ids = torch.where(special, ids, FIRST + ids % 3)
     draws = [_drawn(fn, ids, special, few, seed, MANY)[0] for seed in range(8)]
     words = torch.stack([hidden[hidden != ids].bincount(minlength=FIRST + 3) for hidden in draws]).sum(0)
@@ -128,10 +143,13 @@ def _choice(chosen: Tensor, ordinary: Tensor) -> dict[str, Any]:
 def _replaced(hidden: Tensor, random: Tensor, ids: Tensor) -> dict[str, bool]:
     """Which tokens stand in for others. 4 of 65 are special if they are drawn from the whole vocabulary."""
     words, draws = hidden[random], [row[where] for row, where in zip(hidden, random, strict=True)]
+    rows = [row[where] for row, where in zip(hidden.flatten(0, 1), random.flatten(0, 1), strict=True)]
+    several = [len(row.unique()) for row in rows if len(row) > 1]
     everywhere = not len(words) or (int(words.max()) > FIRST + 50 and int(words[words >= FIRST].min()) < FIRST + 10)
     return {
         "random replacements are words": not len(words) or float((words < FIRST).double().mean()) < 0.25,
         "random replacements differ within a batch": not len(words) or max(len(each.unique()) for each in draws) > 1,
+        "random replacements differ within a row": not several or max(several) > 1,
         "random replacements come from all of the vocabulary": everywhere,
         "random replacements are words of other texts too": not len(words) or not bool(torch.isin(words, ids).all()),
     }
@@ -163,10 +181,15 @@ check_mask_tokens = Exercise(
         ),
         *(
             (
-                "[CLS], [SEP] or padding was chosen: there is nothing to guess there.",
-                f"{CHOICE} => {CHOICE.replace('special', f'special & (ids {some})')}",
+                "a token was chosen where `special` is True ([CLS], [SEP], padding): there is nothing to guess there.",
+                f"{CHOICE} => {CHOICE.replace('special', some)}",
             )
-            for some in ("< 0", "== tokenizer.pad_token_id", "!= tokenizer.pad_token_id")
+            for some in (
+                "special & (ids < 0)",
+                "special & (ids == tokenizer.pad_token_id)",
+                "special & (ids != tokenizer.pad_token_id)",
+                "ids < len(SPECIAL)",
+            )
         ),
         (
             "every chosen token became [MASK]: 10% should turn into a random word and 10% stay.",
@@ -243,6 +266,14 @@ check_mask_tokens = Exercise(
         (
             "all random replacements of a batch are one and the same token: draw one for each.",
             "(len(row),), generator => (1,), generator",
+        ),
+        (
+            "all random replacements of a row are one and the same token: draw one for each.",
+            "(len(row),), generator=generator) => (len(ids),), generator=generator)[row]",
+        ),
+        (
+            "every batch hides the same positions: draw from the generator that is given, which goes on.",
+            f"{CHOICE} => generator = torch.Generator().manual_seed(generator.initial_seed()); {CHOICE}",
         ),
         (
             "the same generator seed gave two results: pass generator= to every random call.",

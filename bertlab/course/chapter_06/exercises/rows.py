@@ -1,9 +1,12 @@
 """Read a masked row, and find whole words."""
 
+from typing import Any
+
 import torch
 
 from bertlab.config import IGNORED
 from bertlab.course.exercise import Exercise
+from bertlab.course.observe import expect, value
 
 
 def actions(hidden, labels, mask_token_id):
@@ -66,6 +69,12 @@ def whole_words(tokens):
     return words
 
 
+def _words(fn, tokens) -> dict[str, Any]:
+    found = value(fn, tokens)
+    expect(all(isinstance(word, list) for word in found["result"]), "each word is a list of its positions.")
+    return found
+
+
 TOKENS = [
     "[CLS] a pen ##gui ##n [SEP]",
     "[CLS] un ##aff ##able dog ##s [SEP] he walk ##s [SEP]",
@@ -83,6 +92,7 @@ check_whole_words = Exercise(
     whole_words,
     lambda: [(text.split(),) for text in TOKENS],
     right="Right: every word with all its pieces, and nothing else.",
+    observe=_words,
     slips=[
         (AMONG, f"{NEW} => else:"),
         (AMONG, ', "[PAD]", "[UNK]", "[MASK]" => '),

@@ -15,8 +15,16 @@ TruePairs = list[tuple[int, Tokens, Tokens]]
 
 
 def _texts() -> list[tuple]:
-    sizes = ((3, 4, 9), (12, 3, 10), (3, 12, 10), (9, 8, 10), (7, 7, 8), (20, 2, 6))
+    sizes = ((3, 4, 9), (12, 3, 10), (3, 12, 10), (9, 8, 10), (9, 8, 9), (7, 7, 8), (20, 2, 6))
     return [(list(range(100, 100 + a)), list(range(200, 200 + b)), budget) for a, b, budget in sizes]
+
+
+def _cut(cut_pair, first, second, budget) -> dict[str, Any]:
+    found = value(cut_pair, first, second, budget)
+    if budget % 2 == 0 or min(len(first), len(second)) <= budget // 2:
+        return found
+    left = sum(map(len, found.pop("result")))  # which text has a token more than the other is free
+    return found | {"no more is cut than must be": left == budget}
 
 
 def _the_short_one(first, second, budget):
@@ -32,7 +40,7 @@ check_cut_pair = Exercise(
     pretraining.cut_pair,
     _texts,
     right="Right: the pair fits, and the two texts still meet.",
-    observe=value,
+    observe=_cut,
     gives=("the first text", "the second text"),
     kept=("cut_pair",),
     slips=[

@@ -1,6 +1,7 @@
 """What is wrong with a training, by eye and as a function."""
 
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any
 
 from bertlab.course.broken import BUGS, Chart, letters
@@ -88,7 +89,9 @@ def diagnose(chart):
 def _found(fn, charts: Mapping[int, Mapping[str, Chart]]) -> dict[str, Any]:
     for seed, ward in charts.items():
         for letter, chart in ward.items():
-            named, right = fn(chart), letters(seed)[letter]
+            mine, right = deepcopy(chart), letters(seed)[letter]
+            named = fn(mine)
+            expect(mine == chart, "your function changed the chart that it was given: work on copies of its lists.")
             expect(named in BUGS, f"{named!r} is not one of {', '.join(BUGS)}.")
             missed = right != "healthy" and named == "healthy"
             expect(not missed, f"seed {seed}: you find nothing wrong with {letter}: {SIGNS[right]}.")
@@ -138,6 +141,10 @@ check_diagnose = Exercise(
             if bug != "healthy"
         ),
         (f"seed 1: {FIRST['healthy']} is not 'no eval': {SIGNS['healthy']}.", _confused("healthy", "no eval")),
+        (
+            "your function changed the chart that it was given: work on copies of its lists.",
+            lambda chart: (diagnose(chart), chart.loss.pop(0))[0],
+        ),
         (f"'padding' is not one of {', '.join(BUGS)}.", _confused("no mask", "padding")),
     ],
     spared={"off by one": "where the lines are drawn is the reader's choice"},

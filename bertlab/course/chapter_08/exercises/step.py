@@ -73,7 +73,7 @@ EVAL = "the model is in eval mode: dropout belongs to training, so model.eval() 
 check_train_step = Exercise(
     training.train_step,
     lambda: [()],
-    right="Right: forward, backward, clip, step, and the gradients cleared for the next one.",
+    right="Right: forward, backward, clip, step, and no gradient left over from another step.",
     observe=_two_steps,
     kept=("train_step",),
     slips=[

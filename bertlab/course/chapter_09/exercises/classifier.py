@@ -68,13 +68,21 @@ check_inputs = Exercise(
 )
 
 
+def _batch(given: Any) -> list:
+    same = isinstance(given, list | tuple) and all(type(example) is tuple for example in given)
+    expect(same, "each batch is a list of examples, as they were given: here (text, number) tuples.")
+    return list(given)
+
+
 def _epochs(fn) -> dict[str, Any]:
-    """What holds of three epochs of ten examples, in batches of at most four."""
-    examples = [f"e{number}" for number in range(10)]
+    """What holds of three epochs of ten examples, two of them equal, in batches of at most four."""
+    examples = [(f"e{number}", number % 2) for number in (*range(9), 8)]
     given, seeds = list(examples), (0, 0, 1)
-    drawn = [[list(batch) for batch in islice(fn(given, 4, seed), 9)] for seed in seeds]
+    drawn = [[_batch(batch) for batch in islice(fn(given, 4, seed), 9)] for seed in seeds]
     turns = [iter(fn(given, 4, seed)) for seed in seeds]
-    together = list(islice(zip(*turns, strict=False), 4))  # a batch of each stream in turn, into the second epoch
+    in_turn = islice(zip(*turns, strict=False), 4)  # a batch of each stream in turn, into the second epoch
+    together = [[_batch(batch) for batch in turn] for turn in in_turn]
+    collected = [*map(list, [*islice(fn(given, 4, 0), 9)])]  # as they are when all nine have been made
     streams = [[example for batch in batches for example in batch] for batches in drawn]
     first, second = streams[0][:10], streams[0][10:20]
     kept = sorted(len(batch) for batch in drawn[0][:3]) == [2, 4, 4]
@@ -89,12 +97,11 @@ def _epochs(fn) -> dict[str, Any]:
         "the last batch of an epoch is kept, however small": kept,
         "the second epoch has all ten as well": sorted(second) == sorted(examples),
         "the same seed gives the same order": streams[0] == streams[1],
+        "a batch stays as it is when the next one is made": collected == drawn[1] or streams[0] != streams[1],
         "the first epoch is shuffled": first != examples,
         "each epoch has another order": first != second,
         "two seeds give two orders": streams[0] != streams[2],
-        "streams that take turns do not disturb each other": [
-            [list(batch) for batch in stream] for stream in zip(*together, strict=False)
-        ]
+        "streams that take turns do not disturb each other": [[*stream] for stream in zip(*together, strict=False)]
         == [batches[:4] for batches in drawn],
         "a last batch of one example is kept too": sorted(sum(threes, [])) == sorted(examples),
         "10 examples with size=64 are one batch": sorted(whole) == sorted(examples),

@@ -36,7 +36,7 @@ def _batches() -> Iterator[dict[str, Tensor]]:
     expect(False, f"you took more batches than steps={STEPS}: stop after `steps`, as they may come without end.")
 
 
-def _finetuned(fn, shares: tuple[float, float] | None) -> dict[str, Any]:
+def _finetuned(fn, shares: tuple[float | None, float] | None) -> dict[str, Any]:
     model: Any = filled(_Toy()).eval()
     noted: list[tuple] = []
     weights: list[Tensor] = []
@@ -45,7 +45,8 @@ def _finetuned(fn, shares: tuple[float, float] | None) -> dict[str, Any]:
         noted.append(given)
         weights.append(model.bert.weight.detach().clone())
 
-    modules = shares and list(zip((model.bert, model.classifier), shares, strict=True))
+    both = shares and zip((model.bert, model.classifier), shares, strict=True)
+    modules = both and [(module, share) for module, share in both if share is not None]
     given = modules and list(modules)
     result = fn(model, _batches(), STEPS, 0.05, 0.4, 0.5, on_step, modules)
     expect(result is model, "return the model, in eval mode.")
@@ -60,7 +61,10 @@ def _finetuned(fn, shares: tuple[float, float] | None) -> dict[str, Any]:
     found["the steps that on_step gets"] = [step for step, _ in noted]
     found["on_step gets the loss as a float"] = all(isinstance(loss, float) for _, loss in noted)
     few = [*islice(_batches(), 2)]  # a list will do, and the other arguments have defaults
-    found["changed"] = value(fn, filled(_Toy()), few, 2)["changed"]
+    plain = filled(_Toy())
+    found["changed"] = value(fn, plain, few, 2)["changed"]
+    learned = plain.get_parameter("bert.weight").detach()
+    found["bert.weight after two steps with rate, warmup and clip as they are by default"] = learned
     return found | {"the losses that on_step gets": [float(torch.as_tensor(loss).detach()) for _, loss in noted]}
 
 
@@ -69,7 +73,7 @@ FACTOR = "rate_share((step + 0.5) / steps, warmup)"
 
 check_finetune = Exercise(
     one_sentence.finetune,
-    lambda: [(None,), ((0.25, 1.0),)],
+    lambda: [(None,), ((0.25, 1.0),), ((None, 1.0),)],
     right="Right: every batch one step, the rate up and down, and each module with its share of it.",
     observe=_finetuned,
     kept=("finetune",),
@@ -100,6 +104,10 @@ check_finetune = Exercise(
         (
             "each module's gradient was clipped by itself: clip once, the weights of all optimizers together.",
             f"{CLIP} => [torch.nn.utils.clip_grad_norm_(each.parameters, clip) for each, _ in optimizers]",
+        ),
+        (
+            "clip the gradients of the modules in `shares` alone: those of the others are never cleared, and pile up.",
+            "clip_grad_norm_(weights, clip) => clip_grad_norm_(model.parameters(), clip)",
         ),
         (
             "the shares are not used: each module has an AdamW of its own, which steps at share * rate.",

@@ -16,7 +16,9 @@ def hypothesis_only(example):
 
 
 def _alone(fn, example: TextExample) -> dict[str, Any]:
-    result = fn(example)
+    given = replace(example)
+    result = fn(given)
+    expect(given == example, "your function changed the example that it was given: return a new one (replace).")
     expect(isinstance(result, TextExample), "return a TextExample.")
     return {name: getattr(result, name) for name in ("text", "pair", "label", "id")}
 

@@ -15,7 +15,7 @@ NAMES = ("input_ids", "attention_mask", "token_type_ids")
 
 def _states() -> list[tuple]:
     mask = torch.tensor([[1] * 6, [1] * 4 + [0] * 2, [1, 0, 0, 0, 0, 0]])
-    return [(random_tensor(3, 6, 4), mask), (random_tensor(1, 3, 5, seed=1), torch.tensor([[1, 1, 0]]))]
+    return [(random_tensor(3, 6, 4), mask), (random_tensor(1, 3, 5, seed=1), torch.tensor([[1, 0, 1]]))]
 
 
 MEAN = "(states * real).sum(1) / real.sum(1)"
@@ -160,8 +160,9 @@ check_sentence_encoder = Exercise(
 
 def _choices() -> list[tuple]:
     texts, long = ["a b c", "d", "e f"], ["a b c d e f g h", "k"]
-    choices = [["e", "f g h"], ["k l", "n o p q"], ["i", "m"]]
-    return [(letter_tokenizer(), texts, choices), (letter_tokenizer(), long, [["e", "f"], ["g h i j", "l"]], 8)]
+    choices = [("e", "f g h"), ("k l", "n o p q"), ("i", "m")]  # as the examples of the storyworld have them
+    three = [("e", "f", "a"), ("g h i j", "l", "b c")]
+    return [(letter_tokenizer(), texts, choices), (letter_tokenizer(), long, three, 8)]
 
 
 FIRST = "first = [text for text, options in zip(texts, choices, strict=True) for _ in options]"

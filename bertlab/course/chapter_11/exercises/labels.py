@@ -35,6 +35,7 @@ def _label_rows() -> list[tuple]:
 def _names(fn, labels) -> dict[str, Any]:
     found = value(fn, labels)
     expect(all(isinstance(name, tuple) for name in found["result"]), "each name is a tuple, (kind, first, last).")
+    expect(isinstance(found["result"], list), "return a list of names.")
     return found
 
 
@@ -87,7 +88,7 @@ check_entities = Exercise(
     ],
 )
 
-PIECES = "ada gave the valley ##field rose ##bud ##s back".split()
+PIECES = "ada gave the valley ##field rose ##bud ##s back o '".split()
 
 
 def _tokenizer() -> Tokenizer:
@@ -98,6 +99,12 @@ def _sentence() -> tuple[list[str], list[int]]:
     return "ada gave the valleyfield rosebuds back".split(), [1, 0, 0, 3, 4, 0]
 
 
+def _aligned(align, words, labels, tokenizer) -> dict[str, Any]:
+    found = value(align, words, labels, tokenizer)
+    expect(all(isinstance(each, list | tuple) for each in found["result"]), "return two lists: the ids, the labels.")
+    return found
+
+
 ROW = "[label] + [-100] * (len(pieces) - 1)"
 ENDS = "return ids + [tokenizer.sep_token_id], row + [-100]"
 UNKNOWN = ' or [tokenizer.vocabulary["[UNK]"]] => '
@@ -105,9 +112,9 @@ GONE = "a word of which the tokenizer leaves nothing (a control character) becom
 
 check_align = Exercise(
     every_token.align,
-    lambda: [(*_sentence(), _tokenizer()), (["ada", "\u200b", "back"], [1, 2, 3], _tokenizer())],
+    lambda: [(*_sentence(), _tokenizer()), (["ada", "\u200b", "o'ada"], [1, 2, 3], _tokenizer())],
     right="Right: each label stands at the first piece of its word, and nothing else is asked.",
-    observe=value,
+    observe=_aligned,
     gives=("ids", "labels"),
     kept=("align",),
     slips=[
@@ -123,6 +130,10 @@ check_align = Exercise(
         (
             "every piece has the label of its word: only the first piece is asked, the rest -100.",
             f"{ROW} => [label] * len(pieces)",
+        ),
+        (
+            "a word may have several pieces without ## (o'ada): only the first one has its label.",
+            f"{ROW} => [-100 if [*tokenizer.vocabulary][each].startswith('##') else label for each in pieces]",
         ),
         (
             "the labels stand at the last piece of each word: the first one has it.",
