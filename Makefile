@@ -106,7 +106,7 @@ LAB_FLAGS := --LabApp.news_url=None --LabApp.check_for_updates_class=jupyterlab.
 
 # Each target asks for the extras that it needs, and adds to those that are there.
 setup:
-	@for py in $(if $(PYTHON),"$(PYTHON)",python3 python3.13 python3.12 python3.11 python); do \
+	@for py in $(if $(PYTHON),"$(PYTHON)",python3 python3.14 python3.13 python3.12 python3.11 python); do \
 	    if "$$py" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then exec "$$py" install.py $(EXTRAS); fi; \
 	done; \
 	echo "bertlab needs Python 3.11 or later and $(or $(PYTHON),this machine) has none." \

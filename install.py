@@ -73,7 +73,8 @@ def installed() -> set[str]:
 def works() -> bool:
     """Return whether .venv is of this folder, not a copy or from before a move, and its Python still there."""
     named = VENV / "pyvenv.cfg"
-    ours = named.is_file() and re.search(rf"^command = .* {re.escape(str(VENV))}$", named.read_text(), re.M)
+    written = named.read_text(encoding="utf-8") if named.is_file() else ""
+    ours = re.search(rf"^command = .* {re.escape(str(VENV))}$", written, re.M)
     return bool(ours) and PYTHON.exists() and not ask(PYTHON, "-c", "").returncode
 
 

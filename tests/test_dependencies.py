@@ -44,3 +44,4 @@ def test_the_course_and_the_explorer_bring_what_their_pages_draw_and_count_with(
     for extra in ("course", "app", "test"):
         names = {Requirement(line).name for line in PROJECT["optional-dependencies"][extra]}
         assert {"scikit-learn", "matplotlib"} <= names
+        assert extra != "course" or {"captum", "onnx", "onnxscript", "onnxruntime"} <= names

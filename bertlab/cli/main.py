@@ -4,6 +4,8 @@ Asked for --help, these modules are all imported; so they import what is slow (r
 they use it.
 """
 
+import errno
+import os
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -41,11 +43,14 @@ SECOND: dict[str, dict[str, type]] = {
 
 def main(arguments: list[str] | None = None) -> None:
     """Run one subcommand. A mistake of the user becomes one line on stderr and exit code 2."""
+    if hasattr(sys.stdout, "reconfigure"):  # Latin letters of a terminal or a file on Windows cannot write all texts
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         command = read_command(sys.argv[1:] if arguments is None else arguments)
         ended = ended_by_signals() if isinstance(command, Pretrain | Finetune) else nullcontext()
         with ended, each_file_once():
             command.run()
+            sys.stdout.flush()
     except InputError as error:
         from bertlab.training.engine.devices import give_way, is_first
 
@@ -56,7 +61,19 @@ def main(arguments: list[str] | None = None) -> None:
     except KeyboardInterrupt:
         raise SystemExit(INTERRUPTED) from None
     except BrokenPipeError:
+        drop_output()
         raise SystemExit(0) from None
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        drop_output()
+        say(f"bertlab: {error.filename or 'the output'}: no space left on the disk")
+        raise SystemExit(2) from None
+
+
+def drop_output() -> None:
+    """Let what was not written go: Python would try once more at its end, and fail."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def read_command(given: Sequence[str]) -> Any:

@@ -1,6 +1,7 @@
 """The `bertlab` command as a person uses it: from text to model to prediction, and what it says to mistakes."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -55,6 +56,22 @@ def place(tmp_path_factory) -> Path:
     arguments = ("--text", "story.txt", "--out", "run", "--steps", 2, "--batch-size", 4, "--device", "cpu")
     ok("pretrain", *arguments, cwd=place)
     return place
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a full disk is played by /dev/full")
+@pytest.mark.parametrize(
+    ("shell", "code", "error"),
+    [
+        ("info storyworld-tiny > /dev/full", 2, "bertlab: the output: no space left on the disk\n"),
+        ("predict 'Jörg is here.' --model storyworld-tiny-sentiment --json | true; exit ${PIPESTATUS[0]}", 0, ""),
+        ("predict 'Jörg is here.' --model storyworld-tiny-sentiment > out.txt", 0, ""),
+    ],
+)
+def test_output_that_cannot_be_written_is_no_traceback(tmp_path, shell, code, error):
+    terms = {**os.environ, "PYTHONUNBUFFERED": "", "PYTHONIOENCODING": "ascii", "COLUMNS": "80"}
+    command = ["bash", "-c", f"{sys.executable} -m bertlab {shell}"]
+    done = subprocess.run(command, cwd=tmp_path, env=terms, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    assert (done.returncode, done.stderr.replace("model: storyworld-tiny-sentiment\n", "")) == (code, error)
 
 
 def test_pretrain_writes_a_run_that_is_a_checkpoint(place):
