@@ -17,7 +17,7 @@ TABLES = (".csv", ".tsv")
 DOCUMENT_SENTENCES = 50  # a longer run of paragraphs is cut, so that one novel is many documents
 
 HEADING = re.compile(
-    r"(?:chapter|book|part|volume|act|scene|letter|stave|canto)\s+[\divxlc]+\b.{0,80}"
+    r"(?:chapter|book|part|volume|act|scene|letter|stave|canto)\s+(?!(?-i:I [a-z]).*[.!?]\Z)[\divxlc]+\b.{0,80}"
     r"|[\divxlc]+\.?"  # a bare number
     r"|=+ .+ =+",  # Wikipedia's
     re.IGNORECASE,

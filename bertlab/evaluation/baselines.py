@@ -26,7 +26,8 @@ class NeighbourBaselines:
     """Unigram and two-sided bigram guesses of masked tokens, counted on the training text.
 
     The two-sided bigram guesses w between a and c by p(w | a before) p(w | c after) / p(w). Like the model it sees the
-    corrupted input: a neighbour that is [MASK] or outside the text is ignored.
+    corrupted input: a neighbour that is [MASK] or outside the text is ignored. [UNK] is never asked for, so it is not
+    counted: `unknown` is its share of the text.
     """
 
     def __init__(self, documents: Iterable[Sequence[Sequence[int]]], vocab_size: int, special_ids: Sequence[int]):
@@ -35,9 +36,13 @@ class NeighbourBaselines:
 
         streams = [np.fromiter(chain.from_iterable(document), np.int64) for document in documents]
         left, right = (np.concatenate([s[part] for s in streams]) for part in (slice(-1), slice(1, None)))
-        counts = np.bincount(np.concatenate(streams), minlength=vocab_size) + 0.01
+        found, special = np.bincount(np.concatenate(streams), minlength=vocab_size), list(special_ids)
+        self.unknown = float(found[special].sum() / max(1, found.sum()))
+        found[special] = 0
+        counts = found + 0.01
         self.unigram = torch.tensor(counts / counts.sum(), dtype=torch.float32)  # (V,)
-        self.special = np.array(list(special_ids))
+        words = ~(np.isin(left, special) | np.isin(right, special))
+        left, right = left[words], right[words]
         pairs = coo_array((np.ones(len(left), int), (left, right)), shape=(vocab_size, vocab_size))
         self.after, self.before = pairs.tocsr(), pairs.T.tocsr()  # (V, V): the counts of each word beside each other
 
@@ -47,10 +52,10 @@ class NeighbourBaselines:
         return (logs - self.unigram.log()).log_softmax(dim=-1)
 
     def _given(self, context: Tensor, counts: Any) -> Tensor:
-        """Return log p(w | context) (M, V), smoothed with the unigram; the unigram where the context is special."""
+        """Return log p(w | context) (M, V), smoothed with the unigram; the unigram where the context is special, as no
+        word is counted beside that."""
         wanted, row = context.unique(return_inverse=True)
         table = counts[wanted.numpy()].toarray().astype(np.float32)  # (U, V)
-        table[np.isin(wanted.numpy(), self.special)] = 0
         smoothed = torch.from_numpy(table) + self.unigram  # add-one, spread as the unigram
         return (smoothed / smoothed.sum(-1, keepdim=True)).log()[row]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 
 from bertlab.corpora.examples import QAExample
-from bertlab.corpora.labelled.parts import groups_of
+from bertlab.corpora.labelled.parts import groups_of, shared_texts
 from bertlab.errors import InputError
 from bertlab.evaluation.report import markdown_table
 from bertlab.evaluation.wording import meaning, without_bounds
@@ -29,7 +29,7 @@ def split_folds(examples: Sequence, count: int, seed: int) -> Iterator[tuple[lis
     labels = [getattr(example, "label", None) for example in examples]
     groups = groups_of(examples, count)
     if isinstance(examples[0], QAExample):
-        groups = [example.context for example in examples]
+        groups = shared_texts(examples)
         check_enough(len(set(groups)), "passages", count)
         parts = GroupKFold(**how).split(examples, groups=groups)
     elif all(isinstance(label, str) for label in labels):

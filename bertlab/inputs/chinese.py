@@ -37,5 +37,6 @@ def _characters(tokenizer: Tokenizer) -> list[str]:
 
 
 def mixed_words(text: str) -> list[str]:
-    """Return Chinese characters one by one and what is between them as words, without punctuation (Cui et al. 2019)."""
+    """Return Chinese characters one by one and what is between them as words, without punctuation; of that the program
+    of Cui et al. (2019) keeps a few signs."""
     return WORD.findall(text.lower())

@@ -132,15 +132,17 @@ def in_batch_loss(vectors: Tensor, labels: Tensor | None = None, right: Tensor |
 
 def right_texts(input_ids: Tensor, labels: Tensor) -> Tensor:
     """Return which second texts (columns) are right for each first text (rows) of pairs (B, 2, S), as (B, B) bool:
-    those that equal the partner of an equal first text. labels (B,): -100 where a pair is not right."""
-    first, second = (same_texts(texts) for texts in input_ids.unbind(1))  # (B, 2, S) -> 2 x (B, S) -> 2 x (B, B)
-    partners = first & (labels != IGNORED)  # (B, B) & (B,): of row i the pairs j with the same first text
-    return partners.float() @ second.float() > 0  # (B, B) @ (B, B) -> (B, B)
+    the first text itself, and those that equal the partner of an equal first text. labels (B,): -100 where a pair is
+    not right."""
+    first, second = input_ids.unbind(1)  # (B, 2, S) -> 2 x (B, S)
+    partners = same_texts(first, first) & (labels != IGNORED)  # (B, B) & (B,): of row i the pairs j with its first text
+    right = partners.float() @ same_texts(second, second).float() > 0  # (B, B) @ (B, B) -> (B, B)
+    return right | same_texts(first, second)
 
 
-def same_texts(input_ids: Tensor) -> Tensor:
-    """Return which of the rows (B, S) are equal: (B, B) bool."""
-    return (input_ids[:, None] == input_ids[None]).all(-1)
+def same_texts(ids: Tensor, others: Tensor) -> Tensor:
+    """Return which of the rows (B, S) equal which of the others (B, S): (B, B) bool."""
+    return (ids[:, None] == others[None]).all(-1)
 
 
 class OwnPooling(NamedTuple):

@@ -133,7 +133,8 @@ def partner_ranks(examples: Sequence[TextExample], similarity: Tensor) -> list[t
     """Return, for each pair that means the same, the rank of its second text among those of all, by `similarity` (N, N)
     from first to second texts, and the number of the example whose second text comes first.
 
-    Equal texts count once; of ties the partner comes last. Further partners of an equal first text do not count.
+    Equal texts count once; of ties the partner comes last. Further partners of an equal first text do not count, nor
+    does the first text itself.
     """
     texts = [both(example)[1] for example in examples]
     numbers: dict[str, int] = {}
@@ -148,7 +149,8 @@ def partner_ranks(examples: Sequence[TextExample], similarity: Tensor) -> list[t
     for number, example in enumerate(examples):
         if is_same(example):
             own, row = numbers[texts[number]], similarity[number]
-            further = torch.tensor([*(partners[example.text] - {own})], dtype=torch.long)
+            itself = numbers.get(example.text, own)
+            further = torch.tensor([*(partners[example.text] | {itself}) - {own}], dtype=torch.long)
             found = unique[~torch.isin(unique, further)]
             others = row[found[found != own]]
             ranks.append((1 + int((others >= row[number]).sum()), int(found[row[found].argmax()])))

@@ -212,7 +212,7 @@ def _span_counts(gold: Sequence[set], predicted: Sequence[set]) -> np.ndarray:
 def score_answers(gold: Sequence[tuple[str, ...]], predicted: Sequence[str]) -> dict[str, float]:
     """Return `exact` and `f1` as SQuAD 2.0 defines them (Rajpurkar et al. 2018): case, punctuation and articles do not
     count, and of several right answers the best matching one does; one of which nothing is left ("the") counts only
-    where there is no other. Answers in Chinese are scored as CMRC 2018 does.
+    where there is no other. Answers in Chinese are scored much as CMRC 2018 does.
 
     "" predicts that there is no answer, and ("",) means that this is right. If there are such questions, `no_answer` is
     the share of them predicted as such; if there are others, `has_answer_f1` is their f1.
@@ -231,7 +231,7 @@ def score_answers(gold: Sequence[tuple[str, ...]], predicted: Sequence[str]) -> 
 
 
 def answer_score(right: Sequence[str], found: str) -> tuple[float, float]:
-    """Return exact match and F1 of one question, 0..1: those of SQuAD, or for Chinese characters of CMRC."""
+    """Return exact match and F1 of one question, 0..1: those of SQuAD, or for Chinese characters much as CMRC's."""
     if any(map(CHARACTER.search, (*right, found))):
         exact, f1 = zip(*(chinese_score(mixed_words(answer), mixed_words(found)) for answer in right), strict=True)
         return max(exact), max(f1)
@@ -251,8 +251,9 @@ def word_f1(right: list[str], found: list[str]) -> float:
 
 
 def chinese_score(right: list[str], found: list[str]) -> tuple[float, float]:
-    """Return exact match and F1 of an answer, as CMRC 2018 defines them (Cui et al. 2019), from characters and words
-    without punctuation: those of the longest part that both share are the hits."""
+    """Return exact match and F1 of an answer, much as CMRC 2018 defines them (Cui et al. 2019), from characters and
+    words without punctuation, of which its program keeps a few signs: those of the longest part that both share are the
+    hits."""
     shared = SequenceMatcher(None, right, found, autojunk=False).find_longest_match().size
     return float(right == found), 2 * shared / max(1, len(right) + len(found))
 

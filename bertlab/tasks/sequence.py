@@ -161,7 +161,7 @@ def are_measurements(names: Sequence[str], examples: int) -> bool:
     """Return whether the labels of so many examples look like numbers to be learned as such: decimals among them, and
     more than FEW_NUMBERS or, of few examples, more than half as many as these."""
     try:
-        numbers = [float(name) for name in names]
+        numbers = [float(name.replace(",", ".")) for name in names]  # 3,5 is a decimal, too
     except ValueError:
         return False
     return not all(number.is_integer() for number in numbers) and len(names) > min(FEW_NUMBERS, examples / 2)

@@ -186,6 +186,8 @@ class TokenTask(Task[TokenExample, TokenPrediction]):
     def measures(self, examples: Sequence[TokenExample], predictions: Sequence[TokenPrediction]) -> dict[str, float]:
         gold, predicted = [begun(e.labels or ()) for e in examples], [begun(p.labels) for p in predictions]
         whole = are_entities(label for labels in gold for label in labels)
+        if whole and marks_ends(gold) != marks_ends(predicted):
+            gold, predicted = list(map(in_bio, gold)), list(map(in_bio, predicted))
         scores = (score_entities if whole else score_tags)(gold, predicted)
         return scores if "f1" in scores or OUTSIDE not in self.labels else score_entities(gold, predicted) | scores
 
@@ -255,6 +257,19 @@ def begun(labels: Sequence[str]) -> list[str]:
     """Return labels of names with B- where a name begins, as those of files have it; models may speak IOB1 or IO.
     Plain labels stay."""
     return list(as_bio(labels) if are_entities(labels) else labels)
+
+
+def marks_ends(sentences: Sequence[Sequence[str]]) -> bool:
+    """Return whether the labels mark where names end, as BIOES does."""
+    return any(label[:2] in ("E-", "S-") for labels in sentences for label in labels)
+
+
+def in_bio(labels: Sequence[str]) -> list[str]:
+    """Return labels of names with B- and I- alone."""
+    found = [OUTSIDE] * len(labels)
+    for kind, first, last in entity_spans(labels):
+        found[first : last + 1] = [f"B-{kind}", *[f"I-{kind}"] * (last - first)]
+    return found
 
 
 def _joined(example: TokenExample, rows: dict[int, LabelledRow], certain: bool) -> TokenPrediction:

@@ -1,5 +1,6 @@
 """What a run left in its folder, read back: the recipe and the logged figures."""
 
+import csv
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -30,7 +31,7 @@ def read_rows(path: Path) -> list[Row]:
     if not present(path):  # no dev set, or no step with a finite gradient
         return []
     lines = read_text(path, MOST_LOG_BYTES).splitlines(keepends=True)
-    whole = [line.strip().split(",") for line in lines if line.endswith("\n")]
+    whole = [_cells(line) for line in lines if line.endswith("\n")]
     if not whole:
         return []
     names, *rows = whole
@@ -39,6 +40,14 @@ def read_rows(path: Path) -> list[Row]:
     if repeated := [name for number, name in enumerate(names) if not name or name in names[:number]]:
         raise InputError(f"{path}, line 1: the column {repeated[0]!r} has no name or that of another one")
     return [_read_row(names, row, f"{path}, line {number}") for number, row in enumerate(rows, start=2)]
+
+
+def _cells(line: str) -> list[str]:
+    """Return the cells of a line; a name with a comma, such as f1:, of a label, is in quotes."""
+    try:
+        return next(csv.reader([line.strip()]), [])
+    except csv.Error:  # a cell longer than any figure
+        return []
 
 
 def _read_row(names: list[str], row: list[str], where: str) -> Row:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bertlab.cli.main import main
-from bertlab.cli.shared.doubts import quoted
+from bertlab.cli.shared.doubts import quoted, repeated
 from bertlab.corpora.examples import TextExample
 from tests.alike import assert_alike
 
@@ -171,6 +171,10 @@ def test_repeated_and_contradicting_examples_are_warned_of(cli, place):
     assert said.count("too much of new ones") == 1
     warning = "new.tsv: 1 of the 10 examples to measure by are learned from, too, so the measures promise too much"
     assert f"warning: {warning}" in said and warning in (place / "leak" / "report.md").read_text()
+    write(place / "new.tsv", ["text\tlabel", f" {rows[0].upper()}", *rows[1:3]])
+    assert "3 of the 3 examples" in cli(f"{ask} once.tsv --dev other.tsv --test new.tsv --out look")[1]
+    pairs = [TextExample(f"{n}", *texts, "x") for n, texts in enumerate([("a", "b"), ("B", "a")])]
+    assert any("1 of the 1 examples" in said for said in repeated(pairs[:1], pairs[1:]))
     write(place / "twice.tsv", ["text\tlabel", *rows, *rows])
     folds = cli(f"{ask} twice.tsv --folds 2 --out folds")[1]
     assert "too much of new ones" not in folds and "fold 2 of 2" in folds  # both copies stand in the same fold

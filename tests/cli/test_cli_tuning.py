@@ -21,6 +21,7 @@ from bertlab.corpora.labelled.parts import shared_text
 from bertlab.corpora.labelled.squad import squad_text
 from bertlab.corpora.storyworld import questions
 from bertlab.errors import can_use
+from bertlab.evaluation.folds import split_folds
 from bertlab.tasks.span import SpanTask
 from bertlab.training.dev_set import DevSet
 from bertlab.training.engine import loop
@@ -121,6 +122,17 @@ def test_examples_to_choose_by_show_no_text_that_is_learned_from(count, size):
         assert sorted(train + dev, key=examples.index) == examples and not notes
         assert not {*map(shared_text, train)} & {*map(shared_text, dev)}
         assert size <= len(dev) <= max(size, 24) and dev != split_off(examples, 0, [])[1]
+
+
+@pytest.mark.parametrize("copied", [str.upper, lambda text: f" {text.replace(' ', '  ')} "])
+def test_copies_that_differ_in_capitals_or_blanks_stay_together(copied):
+    examples = [
+        TextExample(f"{n}", text, None, "ab"[n % 2])
+        for n in range(50)
+        for text in (f"text number {n}", copied(f"text number {n}"))
+    ]
+    for train, dev in (split_off(examples, 0, []), *split_folds(examples, 5, 0)):
+        assert not {example.id for example in train} & {example.id for example in dev}
 
 
 def test_of_one_text_single_examples_are_kept_away():

@@ -32,6 +32,12 @@ def test_chapters_and_length_make_documents(tmp_path):
     assert documents[0].text == "Preface."
 
 
+@pytest.mark.parametrize("text", ["Part I liked best: the end.", "Book I read last summer on the beach."])
+def test_a_sentence_that_begins_like_a_heading_is_none(tmp_path, text):
+    path = write(tmp_path / "a.txt", f"{text}\n\nChapter I. The end.\n\nIt was good.")
+    assert [document.text for document in read_documents(path)] == [text, "It was good."]
+
+
 def test_gutenberg_words_are_left_out(tmp_path):
     text = "Licence.\n\n*** START OF THE PROJECT ***\n\nText.\n\n*** END OF THE PROJECT ***\nMore."
     assert [d.text for d in read_documents(write(tmp_path / "a.txt", text))] == ["Text."]

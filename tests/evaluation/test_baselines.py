@@ -67,6 +67,14 @@ def test_special_tokens_in_the_counted_text_tell_nothing_either():
     torch.testing.assert_close(baselines.bigram_log_probabilities(gap, gap), baselines.unigram.log()[None])
 
 
+def test_special_tokens_are_never_guessed():
+    """[UNK] is never asked for: a baseline that guesses it would be none."""
+    baselines = NeighbourBaselines([[[2, 1, 2, 1, 2, 3, 1]]], V, SPECIAL)
+    assert baselines.unigram.argmax() == 2 and baselines.unknown == pytest.approx(3 / 7)
+    two = torch.tensor([2])
+    assert float(baselines.bigram_log_probabilities(two, two).exp()[0, 1]) < 0.01
+
+
 def test_both_sides_help():
     """In "2 x 4" only x = 3 fits both neighbours."""
     documents = [[[2, 3, 4]], [[2, 5, 6]], [[6, 5, 4]]] * 20
@@ -116,6 +124,16 @@ def test_a_run_says_at_its_start_what_is_to_beat(source, text, tok, capsys, monk
     baselines = masked_baselines(new, tokenizer, counts, PRETRAIN["own-text"].masking, pairs=500)
     assert found == {baseline.name: pytest.approx((baseline.loss, baseline.top1)) for baseline in baselines}
     assert found["uniform: ln V"][0] == pytest.approx(math.log(tokenizer.vocab_size))
+
+
+def test_unknown_words_and_documents_that_stand_there_twice_are_warned_of(tok, tmp_path, capsys):
+    once = [" ".join(d.sentences) + " Она спала дома." * 150 for d in storyworld.documents(0, 21)]
+    (tmp_path / "twice.txt").write_text("\n\n".join(once + once))
+    material = read_material([tmp_path / "twice.txt"], None)
+    assert "Note: 3 of the 3 held-out documents stand in the text to learn from too" in material.about
+    material.baselines(token_ids(material.known, tok), tok, PRETRAIN["own-text"])
+    said = capsys.readouterr().err
+    assert "3 of the 3 held-out" in said and "% of the tokens are unknown to the vocabulary ([UNK])" in said
 
 
 def test_a_run_that_is_stopped_has_them_too(text, monkeypatch):

@@ -88,6 +88,15 @@ def test_a_line_that_is_being_written_waits(folder):
     assert read_run(folder).step == 300
 
 
+def test_names_of_columns_may_hold_commas(folder):
+    """As those of plain labels for punctuation do."""
+    (folder / "dev.csv").write_text('step,"f1:,",f1:.\n1,0.5,1\n')
+    assert read_run(folder).evaluations == [{"step": 1, "f1:,": 0.5, "f1:.": 1}]
+    (folder / "dev.csv").write_text(f"step,f1\n1,{'x' * 200_000}\n")  # more than csv reads
+    with pytest.raises(InputError, match=r"dev\.csv, line 2: 2 numbers"):
+        read_run(folder)
+
+
 def test_nothing_measured_yet(folder):
     for name in ("metrics.csv", "baselines.json"):
         (folder / name).unlink()

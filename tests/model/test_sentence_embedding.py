@@ -39,7 +39,9 @@ def test_pairs_are_encoded_alone_and_learned_from(model, batch):
     assert torch.allclose(out.embeddings[:, 0], alone, atol=1e-6)
     assert torch.allclose(out.embeddings[:, 1], alone.flip(0), atol=1e-6)
     cosines = F.cosine_similarity(alone[:, None], alone.flip(0)[None], dim=-1)
-    right = F.cross_entropy(SCALE * cosines, torch.arange(len(alone)))
+    partners = torch.eye(len(alone), dtype=torch.bool)
+    itself = partners.flip(0) & ~partners  # each first text is a second text of another pair, no negative of itself
+    right = F.cross_entropy((SCALE * cosines).masked_fill(itself, float("-inf")), torch.arange(len(alone)))
     assert out.loss.item() == pytest.approx(right.item(), abs=1e-5)
     out.loss.backward()
     assert all(parameter.grad is not None for parameter in model.parameters())
@@ -55,7 +57,7 @@ def test_what_is_not_learned_from_still_serves_as_a_negative():
 
 def test_a_text_that_occurs_twice_is_no_negative_of_itself():
     ids = torch.tensor([[5, 6], [7, 8], [5, 6]])
-    same = same_texts(ids)
+    same = same_texts(ids, ids)
     assert same.tolist() == [[True, False, True], [False, True, False], [True, False, True]]
     vectors = F.normalize(torch.randn(3, 2, 8), dim=-1)
     vectors[2, 1] = vectors[0, 1]
@@ -71,6 +73,8 @@ def test_further_partners_of_a_text_are_no_negatives(model):
     ids, labels = torch.tensor(pairs), torch.tensor([1, 1, 1, -100])  # (B, 2, S), (B,)
     right = [[1, 1, 1, 0], [1, 1, 1, 0], [0, 1, 1, 0], [1, 1, 1, 0]]
     assert right_texts(ids, labels).int().tolist() == right
+    chain = torch.tensor([[[5, 6], [6, 7]], [[6, 7], [7, 8]]])  # the second text of one pair is the first of the next
+    assert right_texts(chain, torch.ones(2)).int().tolist() == [[1, 0], [1, 1]]
     out = model(ids, labels=labels)
     logits = SCALE * out.embeddings[:, 0] @ out.embeddings[:, 1].T
     losses = [F.cross_entropy(logits[i, [i, *others]], torch.tensor(0)) for i, others in enumerate([[3], [3], [0, 3]])]

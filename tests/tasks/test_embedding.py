@@ -81,6 +81,12 @@ def test_further_partners_of_a_text_do_not_compete():
     assert partner_ranks(examples, similarity) == [(2, 3), (1, 1), (2, 0)]
 
 
+def test_a_text_does_not_compete_with_itself():
+    examples = [TextExample("1", "a", "b"), TextExample("2", "b", "a"), TextExample("3", "b", "c")]
+    similarity = torch.tensor([[0.9, 1.0, 0.8], [1.0, 0.9, 0.95], [1.0, 0.9, 0.95]])
+    assert [rank for rank, _ in partner_ranks(examples, similarity)] == [1, 1, 1]
+
+
 @pytest.mark.parametrize("label", [None, "1", "same", "Entailment", "duplicate"])
 def test_labels_that_say_the_same(label):
     assert is_same(TextExample("1", "a", "b", label))

@@ -94,6 +94,7 @@ def test_of_two_classes_the_second_is_the_positive_one(names, task):
             "30 different numbers, such as 0.000 and 0.333, .*--set problem=regression",
         ),
         (["0.5", "2", "3.5"], "3 different numbers"),
+        ([f"{n // 10},{n % 10}" for n in range(51)], "51 different numbers, such as 0,0 and 0,1, "),
     ],
 )
 def test_labels_that_teach_nothing(labels, message, task):

@@ -168,6 +168,17 @@ def test_a_published_model_may_begin_names_with_an_inside_label(names, task):
     assert learned == ([2, 1, 0, 2] if "B-PER" in names else [1, 1, 0, 1])
 
 
+def test_words_are_right_however_the_ends_of_names_are_marked(task):
+    """A model that learned BIOES is measured on BIO; of two in BIOES the ends count, as seqeval's accuracy has it."""
+    bio, bioes = "B-x I-x O B-x", "B-x E-x O S-x"
+    assert task.measures([example("a b c d", bio)], [predicted(bioes)])["token_accuracy"] == 1
+    assert task.measures([example("a b c d", bioes)], [predicted("B-x I-x O S-x")])["token_accuracy"] == 3 / 4
+
+
+def predicted(labels: str) -> TokenPrediction:
+    return TokenPrediction(("a", "b", "c", "d"), tuple(labels.split()), None)
+
+
 def test_labels_of_python_are_in_the_usual_spelling(task):
     with pytest.raises(InputError, match="write B-PER for PER-B, I-PER for PER-I"):
         task.head_fields([example("a b c", "O PER-B PER-I")])

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bertlab.corpora.examples import TextExample
+from bertlab.corpora.labelled.parts import folded
 
 READ = ("text", "pair", "words", "question", "context", "choices")  # fields of examples that a model reads
 MANY = 0.01  # share of the examples; above it the user is warned
@@ -17,10 +18,16 @@ def read_of(example: Any) -> tuple:
     return tuple(getattr(example, name, None) for name in READ)
 
 
+def copied(example: Any) -> tuple:
+    """Return what copies of an example share: capitals, blanks and which text of a pair is first may differ."""
+    read = tuple(folded(str(value)) for value in read_of(example))
+    return tuple(sorted(read[:2])) if isinstance(example, TextExample) and example.pair else read
+
+
 def repeated(known: Sequence, measured: Sequence) -> Iterator[str]:
     """Yield in words, if they are many, how many of the examples to measure by are also learned from."""
-    learned = {read_of(example) for example in known}
-    if (count := sum(read_of(example) in learned for example in measured)) > MANY * len(measured):
+    learned = {copied(example) for example in known}
+    if (count := sum(copied(example) in learned for example in measured)) > MANY * len(measured):
         yield (
             f"{count:,} of the {len(measured):,} examples to measure by are learned from, too, so the measures promise "
             "too much of new ones; leave the repeated ones out"

@@ -12,13 +12,13 @@ from pathlib import Path
 from tqdm.auto import tqdm
 
 from bertlab.cli.shared.doubts import contradicted, quoted, repeated
-from bertlab.cli.shared.material import STORYWORLD
+from bertlab.cli.shared.material import STORYWORLD, UNKNOWN
 from bertlab.cli.shared.messages import say
 from bertlab.config import BertConfig
 from bertlab.corpora.examples import TextExample
 from bertlab.corpora.labelled.columns import TEXTS, found_columns
 from bertlab.corpora.labelled.hub_datasets import read_hub
-from bertlab.corpora.labelled.parts import GROUPED, groups_of, shared_text
+from bertlab.corpora.labelled.parts import GROUPED, groups_of, shared_texts
 from bertlab.corpora.labelled.records import read_records
 from bertlab.corpora.reading import Skipped, rows
 from bertlab.errors import InputError
@@ -34,7 +34,7 @@ from bertlab.training.finetune_recipe import FinetuneRecipe
 DEV_SHARE, MOST_DEV = 0.1, 2000  # of the training file, if no dev file is given
 FEW = 50  # examples to choose by
 LOOKED_AT = 200  # examples
-UNKNOWN, CUT = 0.2, 0.1  # share of tokens, of examples; above it the user is warned
+CUT = 0.1  # share of examples; above it the user is warned
 SEPARATOR = re.compile(r"\s*[,;|]\s*")
 MISSING = ("NA", "N/A", "None", "null", "NULL")  # what R, spreadsheets and Python write for no value
 RARE, NAMED = 2, 5  # a label is rare that occurs so often at most; rare ones that are named
@@ -279,7 +279,7 @@ def split_off(examples: list, seed: int, notes: list[str]) -> tuple[list, list]:
     if room < 1:
         raise InputError(f"{len(examples)} examples are too few to keep some for measuring: give a file with --dev")
     groups: Sequence = groups_of(examples) or range(len(examples))
-    if isinstance(examples[0], GROUPED) and len(set(map(shared_text, examples))) == 1:
+    if isinstance(examples[0], GROUPED) and len(set(shared_texts(examples))) == 1:
         notes.append(ONE_TEXT)
     counts = Counter(groups)
     order, kept = list(counts), set[object]()

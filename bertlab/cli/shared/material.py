@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bertlab.cli.shared.messages import say
 from bertlab.corpora import english
 from bertlab.corpora.documents import check_sources, read_sources
 from bertlab.corpora.examples import Document
@@ -33,6 +34,7 @@ STORYWORLD = (
     "The text is bertlab's storyworld, a seeded small town; it is measured on held-out combinations of its words. "
     "The text is under the Apache 2.0 licence."
 )
+UNKNOWN = 0.2  # share of [UNK] in a text; above it the user is warned
 
 
 @dataclass
@@ -42,11 +44,14 @@ class PretrainingText:
     known: Texts | TokenStore | None
     new: Mapping[str, Texts | TokenStore]
     about: str
+    doubt: str = ""  # why the measures may be too good, for the user
     counts: NeighbourBaselines | None = None  # of what a run learns from, since its start
 
     def baselines(self, documents: Documents, tokenizer: Tokenizer, recipe: PretrainRecipe) -> list[Baseline]:
         """Measure the baselines on the held-out documents, counted on `documents`."""
-        self.counts = count_neighbours(documents, tokenizer)
+        self.counts = warn_of_unknown(count_neighbours(documents, tokenizer))
+        if self.doubt:
+            say(self.doubt)
         try:
             return measure_baselines(list(self.new.values()) or [storyworld_test()], tokenizer, self.counts, recipe)
         except InputError as error:
@@ -54,12 +59,19 @@ class PretrainingText:
 
     def measure(self, model: BertForPreTraining, tokenizer: Tokenizer, learned: Learned) -> dict[str, float]:
         """Measure the model on the held-out documents, by genre if there are several."""
-        known = self.counts or self.known
-        if known and len(self.new) > 1:
-            counts = counted(tokenizer, known)
+        counts = self.counts or (warn_of_unknown(counted(tokenizer, self.known)) if self.known else None)
+        if counts and len(self.new) > 1:
             measures = measure_genres(model, tokenizer, counts, self.new, learned)
             return measures if model.config.is_decoder else measures | measure_grammar(model, tokenizer, counts)
-        return measure_pretraining(model, tokenizer, known, next(iter(self.new.values()), None), learned)
+        return measure_pretraining(model, tokenizer, counts, next(iter(self.new.values()), None), learned)
+
+
+def warn_of_unknown(counts: NeighbourBaselines) -> NeighbourBaselines:
+    """Warn if much of the counted text is [UNK], which no measure asks for; return the counts."""
+    if counts.unknown > UNKNOWN:
+        advice = "measures leave them out; choose a model or vocabulary for this language or script"
+        say(f"{counts.unknown:.0%} of the tokens are unknown to the vocabulary ([UNK]), and the {advice}")
+    return counts
 
 
 def read_material(text: Sequence[Path], data: Path | None, store: Path | None = None) -> PretrainingText:
@@ -81,7 +93,16 @@ def read_material(text: Sequence[Path], data: Path | None, store: Path | None = 
     texts = [document.sentences for document in read_sources(text)]
     with naming(", ".join(map(str, text))):
         known, new = held_out(texts)
-    return PretrainingText(known, {"": new}, f"Trained on {len(known)} documents of own text.")
+    about, doubt = f"Trained on {len(known)} documents of own text.", learned_too(known, new)
+    return PretrainingText(known, {"": new}, f"{about} Note: {doubt}." if doubt else about, doubt)
+
+
+def learned_too(known: Texts, new: Texts) -> str:
+    """Return in words how many of the held-out documents are learned from too, if any."""
+    seen = set(map(tuple, known))
+    if not (shared := sum(tuple(document) in seen for document in new)):
+        return ""
+    return f"{shared} of the {len(new)} held-out documents stand in the text to learn from too, so measures flatter"
 
 
 def check_material(text: Sequence[Path], data: Path | None, store: Path | None = None, large: bool = False) -> None:

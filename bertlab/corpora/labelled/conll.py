@@ -19,7 +19,9 @@ Line = tuple[int, str]  # its number, and what it holds
 LONGEST_SENTENCE = 100_000  # words
 BLANKS = re.compile("[ \t]+")  # str.split() would also cut at a no-break space
 BREAK = re.compile("[ \t\r\n]*|-DOCSTART-.*|#(?:begin|end) document.*", re.DOTALL)  # also as in CoNLL 2012
-COMMENT = re.compile(r"# (?:newdoc|newpar|id)\b|# ?[\w.:-]+ = ")  # of CoNLL-U; MultiCoNER's "# id"
+COMMENT = re.compile(  # of CoNLL-U; MultiCoNER's "# id"; a number, as of sentences
+    r"# (?:newdoc|newpar|id)\b|# ?[\w.:-]+ = |# (?i:sent|sentence|doc|document|paragraph) \d+\s*$"
+)
 NUMBER = re.compile(r"(?P<word>\d+)|\d+-\d+|\d+\.\d+")  # of a word, of several (1-2), of one left unsaid (3.1)
 UNIVERSAL = 10  # columns of CoNLL-U (Universal Dependencies), with FORM, UPOS and, last, MISC
 FORM, UPOS, MISC = 1, 3, 9
@@ -164,7 +166,8 @@ def _without_comments(lines: list[Line]) -> list[Line]:
     """Return the sentence without the lines "# ..." before it, unless "#" is its first word: then it has columns."""
     width = len(_split(lines[-1][1], lines))
     for number, (_, line) in enumerate(lines):
-        has_columns = number < len(lines) - 1 and len(_split(line, lines)) == width
+        cells = _split(line, lines)
+        has_columns = (number < len(lines) - 1 and len(cells) == width) or cells == ["#", OUTSIDE]
         if not COMMENT.match(line) and (not line.startswith("# ") or has_columns):
             return lines[number:]
     return []
@@ -237,8 +240,9 @@ def _cell(row: list[str], column: int, option: str, where: str) -> str:
 
 
 def check_word(word: object, where: str) -> str:
-    """Return the word, if it is one; it may be an unusual blank, as in tweets."""
-    if not isinstance(word, str) or not word or "\0" in word:
+    """Return the word, if it is one; it may be an unusual blank, as in tweets, but none that would divide the lines and
+    columns of a CoNLL file."""
+    if not isinstance(word, str) or not word or set("\0\t\n\r") & {*word}:
         raise InputError(f"{where}: {word!r:.40} is no word")
     return word
 

@@ -74,18 +74,23 @@ def dialect_of(sample: Sequence[str], columns: Columns, path: Path) -> Dialect:
 
 def _labels_first(rows: Sequence[str], columns: Columns, path: Path) -> bool:
     """Return whether each row is a label, a blank and a text. Labels repeat; they are whole numbers of one or two
-    digits, or columns 0 and 1 are asked for as label and text."""
+    digits, or columns 0 and 1 are asked for as label and text. Of a .csv file whose columns are asked for otherwise by
+    their numbers, a delimiter counts first."""
     found = [match[1] for row in rows if (match := LABEL_FIRST.fullmatch(row))]
     if not rows or len(found) < len(rows) or 2 * len(set(found)) > len(found) or "\t" in rows[0]:
         return False
-    asked = (columns.label, columns.text) == ("0", "1") and path.suffix.lower() != ".csv"
-    return asked or all(map(FEW.fullmatch, found))
+    is_csv, asked = path.suffix.lower() == ".csv", (columns.label, columns.text) == ("0", "1")
+    if is_csv and columns.by_number and not asked and _width(rows, _dividing(rows)) > 1:
+        return False
+    return (asked and not is_csv) or all(map(FEW.fullmatch, found))
 
 
 def _dividing(rows: Sequence[str]) -> str:
-    """Return the delimiter that cuts all rows into equally many cells, two or more; else the commonest in the first."""
-    commonest = max(DELIMITERS[1:], key=rows[0].count) if rows else ","
-    return next((delimiter for delimiter in DELIMITERS[1:] if _width(rows, delimiter) > 1), commonest)
+    """Return the delimiter that cuts all rows into equally many cells, two or more; of several the first without a
+    blank behind it in each row, as the commas of prose have; of none the commonest in the first row."""
+    found = [delimiter for delimiter in DELIMITERS[1:] if _width(rows, delimiter) > 1]
+    found = [delimiter for delimiter in found if not all(f"{delimiter} " in row for row in rows)] or found
+    return found[0] if found else max(DELIMITERS[1:], key=rows[0].count) if rows else ","
 
 
 def _width(rows: Sequence[str], delimiter: str) -> int:

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 
-from bertlab.corpora.labelled.columns import Columns
+from bertlab.corpora.labelled.columns import TEXTS, Columns
 from bertlab.corpora.labelled.dialect import LABEL_FIRST, Dialect, cells_of, dialect_of, sample_of
 from bertlab.corpora.reading import Skipped, check_prose, open_text, read_beginning, read_json_text, usable
 from bertlab.errors import InputError
@@ -141,7 +141,7 @@ def _table(
         first = list(islice(rows, len(ROW_NAMES)))
         _check_tabs(names, [cells for _, cells in first], columns, path)
         rows = chain(first, rows)
-    yield from usable(rows, partial(_record, path, names, dialect), skipped)
+    yield from usable(rows, partial(_record, path, names, dialect, _is_text(names, columns)), skipped)
 
 
 def _cells(path: Path, lines: Iterable[str], dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
@@ -184,8 +184,26 @@ def _is_quoted(cells: list[str]) -> bool:
     return len(halves) > 1 and halves[0].startswith('"') and halves[1].endswith('"')
 
 
-def _record(path: Path, names: list[str], dialect: Dialect, row: tuple[int, list[str]]) -> Record:
-    """Return a row under the names. With tabs it may have cells behind these, or lack some that nobody asks for."""
+def _is_text(names: list[str], columns: Columns) -> bool:
+    """Return whether the last column holds texts: it is asked for as one, or has a usual name."""
+    asked = {columns.text, columns.pair} - {None}
+    return not {*names[-1:], str(len(names) - 1)}.isdisjoint(asked or {*TEXTS, *TEXTS.values()})
+
+
+def _check_cut(where: str, cells: list[str], names: list[str], text_last: bool) -> None:
+    """Raise InputError for a row with tabs whose text was cut: at one of them, or at the end of a line."""
+    said = f"{where}: {len(cells)} columns, but the first line has {len(names)}"
+    if len(cells) > len(names) and _is_quoted(cells):
+        raise InputError(f'{where}: {len(cells)} columns, one with a " that a later one closes; save it as CSV')
+    if text_last and any(map(str.strip, cells[len(names) :])):
+        raise InputError(f"{said}, {names[-1]!r} the last; if a text holds a tab, save it as CSV")
+    if len(cells) < len(names) and cells[-1].startswith('"') and cells[-1].count('"') % 2:
+        raise InputError(f'{said}, and the last one opens a "; if a text has several lines, save it as CSV')
+
+
+def _record(path: Path, names: list[str], dialect: Dialect, text_last: bool, row: tuple[int, list[str]]) -> Record:
+    """Return a row under the names. With tabs it may have cells behind these, unless the last name is that of a text,
+    or lack some that nobody asks for."""
     number, cells = row
     where = f"{path}, line {number}"
     unmarked = [cells[0].removeprefix("\ufeff"), *cells[1:]]  # a file that was joined to another keeps its mark
@@ -195,6 +213,6 @@ def _record(path: Path, names: list[str], dialect: Dialect, row: tuple[int, list
         )
     if len(cells) != len(names) and dialect.delimiter != "\t":
         raise InputError(f"{where}: {len(cells)} columns, but the first line has {len(names)}")
-    if dialect.header and len(cells) > len(names) and _is_quoted(cells):
-        raise InputError(f'{where}: {len(cells)} columns, one with a " that a later one closes; save it as CSV')
+    if dialect.header and len(cells) != len(names):
+        _check_cut(where, cells, names, text_last)
     return Record(where, number, dict(zip(names, cells, strict=False)))

@@ -85,6 +85,8 @@ def _example(entry: dict, context: object, where: str, labelled: bool) -> QAExam
 def _is_impossible(entry: dict, where: str) -> bool:
     """Return whether the question has no answer: it says so, or, as on the hub, just has none."""
     said = _field({"is_impossible": False} | entry, "is_impossible", bool, where)
+    if said and any(not is_blank(_field(answer, "text", str, where)) for answer in entry.get("answers") or []):
+        raise InputError(f'{where}: "is_impossible" is true, but "answers" holds one; leave one of the two out')
     if said or _field(entry, "answers", list, where):
         return said
     if "is_impossible" in entry:

@@ -8,9 +8,12 @@ import pytest
 from pages import TINY, boxes, cells, fine, opened, run, said
 
 from app.views.tasks.file import source
+from app.views.tasks.file.kinds import WORDS
 from app.views.tasks.file.label_names import guess
+from bertlab.corpora.examples import TokenExample
 from bertlab.corpora.labelled.conll import read_conll
 from bertlab.tasks.registry import open_task
+from bertlab.tasks.token import TokenPrediction
 
 OPINIONS = 'text,label\n"The soup was salty, as ever.",bad\nThe soup was not salty.,good\nThe cake was delicious.,bad\n'
 CONLL = "Ruth B-person\nHill I-person\nsleeps O\n\nRex B-pet\nate O\nbread O\n"
@@ -47,7 +50,14 @@ def metrics(app) -> dict[str, str]:
 
 @pytest.mark.parametrize(
     ("which", "tab"),
-    [("opinions", "Rows"), ("names", "Rows"), ("questions", "Rows"), ("questions", "Slices"), ("names", "Confusion")],
+    [
+        ("opinions", "Rows"),
+        ("names", "Rows"),
+        ("questions", "Rows"),
+        ("questions", "Slices"),
+        ("names", "Confusion"),
+        ("names", "Slices"),
+    ],
 )
 def test_bundled_data_work_at_once_and_their_cells_run(which, tab):
     app = opened("tasks", tasks_tab="A whole file", model=TINY, dataset_set=which, dataset_tab=tab)
@@ -137,6 +147,15 @@ def test_words_with_labels_and_questions_are_known_by_their_form(coding, tmp_pat
     app = with_file("squad.json", json.dumps(SQUAD).encode(coding))
     assert fine(app), said(app)
     assert list(table(app)["label"]) == ["bread", "no answer"] and "Exact match" in metrics(app)
+
+
+@pytest.mark.parametrize(
+    ("labels", "score"), [("I-x I-x O I-x", 1), ("B-x E-x O S-x", 1), ("B-x O O B-x", 0), ("B-x B-x O B-x", 0)]
+)
+def test_a_sentence_is_right_if_its_names_are_however_labels_spell_them(labels, score):
+    words = ("Ruth", "Hill", "met", "Mark")
+    said = TokenPrediction(words, tuple(labels.split()), None)
+    assert WORDS.score(TokenExample("1", words, ("B-x", "I-x", "O", "B-x")), said) == score
 
 
 @pytest.mark.parametrize(

@@ -118,6 +118,11 @@ def test_comments_of_files_with_blanks(tmp_path):
     assert [one.words for one in read(tmp_path, text)] == [("Ash", "ran")]
 
 
+def test_comments_that_number_the_sentences(tmp_path):
+    text = "# sentence 5\nAsh NNP O\nran VBD O\n\n# sentence 6\nHi UH O\n"
+    assert [one.words for one in read(tmp_path, text)] == [("Ash", "ran"), ("Hi",)]
+
+
 def test_the_comments_of_multiconer(tmp_path):
     """They have as many columns as the words; the file as its makers write it."""
     text = "# id 5e1f-02\tdomain=mix\nAsh _ _ B-PER\nran _ _ O\n"
@@ -134,7 +139,7 @@ def test_comments_stand_before_a_sentence(tmp_path):
 def test_a_word_may_begin_with_a_hash(tmp_path, between):
     words = ["#", "#photo", "now", "#"]
     text = "".join(f"{word}{between}O\n" for word in words)
-    assert [one.words for one in read(tmp_path, text)] == [tuple(words)]
+    assert [one.words for one in read(tmp_path, f"{text}\n#{between}O\n")] == [tuple(words), ("#",)]
 
 
 def test_blanks_of_other_kinds_belong_to_words(tmp_path):

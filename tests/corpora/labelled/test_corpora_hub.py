@@ -150,6 +150,7 @@ BAD = {
     "no list": (word_rows, {"tokens": "a", "ner_tags": ["O"]}, "row 1: 'tokens' holds no list but 'a'"),
     "nothing": (word_rows, {"tokens": [], "ner_tags": []}, "row 1: 'tokens' holds no list"),
     "no word": (word_rows, {"tokens": ["a", ""], "ner_tags": ["O", "O"]}, "row 1: 'tokens': '' is no word"),
+    "a line end": (word_rows, {"tokens": ["a", "\n"], "ner_tags": ["O", "O"]}, r"row 1: 'tokens': '\\n' is no word"),
     "too few": (word_rows, {"tokens": ["a", "b"], "ner_tags": ["O"]}, "row 1: 2 words, but 1 labels"),
     "numbers": (word_rows, {"tokens": ["a"], "ner_tags": [3]}, "row 1: 'ner_tags': 3 is no label: give names"),
     "no labels": (word_rows, {"tokens": ["a"]}, "row 1: there is no column 'ner_tags', only tokens"),

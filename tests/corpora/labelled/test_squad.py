@@ -48,7 +48,7 @@ def test_all_gold_answers_count_once_each(tmp_path):
     assert (one.answer, one.answer_start, one.others) == ("Ash", 4, ("Dog Ash", "ran"))
 
 
-@pytest.mark.parametrize("changes", [{"answers": []}, {"is_impossible": True}])
+@pytest.mark.parametrize("changes", [{"answers": []}, {"is_impossible": True, "answers": [ASH | {"text": ""}]}])
 def test_without_answer(tmp_path, changes):
     (one,) = read_squad(write(tmp_path, squad(question(**changes))))
     assert (one.answer, one.answer_start, one.is_impossible) == ("", -1, True)
@@ -102,6 +102,7 @@ BAD = {
     "null": (question(is_impossible=None), r'\(id q7\): "is_impossible" is missing or of the wrong type'),
     "a switch as start": (question(answers=[{"text": "T", "answer_start": False}]), r'\(id q7\): "answer_start"'),
     "a switch as id": (question(id=True), 'question 1: "id"'),
+    "impossible with an answer": (question(is_impossible=True), r'\(id q7\): "is_impossible" is true, but "answers"'),
     "possible without an answer": (
         *(question(is_impossible=False, answers=[]),),
         r'\(id q7\): "is_impossible" is false, but "answers" holds none',

@@ -64,6 +64,10 @@ FILES = {
     "numbers, no names": ("a.csv", ['x,4,"a, b"'], NUMBERS, TextExample("1", "a, b", None, "x")),
     "numbers of usual names": ("a.csv", ["kind,x,text", "x,y,z"], NUMBERS, TextExample("2", "z", None, "x")),
     "cells behind the names": ("a.tsv", ["text\tlabel", "a\tb\tlicence"], {}, TextExample("2", "a", None, "b")),
+    "blank cells behind a text": (
+        *("a.tsv", ["label\ttext", "a\tb\t \t"], {}),
+        TextExample("2", "b", None, "a"),
+    ),
     "cells that nobody asks for": ("a.tsv", ["label\ttext\tmore", "a\tb"], {}, TextExample("2", "b", None, "a")),
     "numbered names": (
         "a.csv",
@@ -215,8 +219,9 @@ def test_rows_numbered_by_r_do_not_shift_the_columns(tmp_path):
     asked = {"label_column": "stars", "problem": "regression"}
     with pytest.raises(InputError, match="a.tsv: its first column, which numbers the rows, has no name: add one"):
         list(read_table(write(tmp_path, "a.tsv", "stars\ttext", *rows), **asked))
-    assert list(read_table(write(tmp_path, "a.tsv", "stars\ttext", *rows[1:]), **asked))[0].label == 2
-    assert list(read_table(write(tmp_path, "a.tsv", "id\ttext", *rows), labelled=False))[0].id == "1"
+    assert list(read_table(write(tmp_path, "a.tsv", "text\tstars", *rows[1:]), **asked))[0].label == 2
+    rows = [f"{row}\tlicence" for row in rows]
+    assert list(read_table(write(tmp_path, "a.tsv", "id\ttext\tstars", *rows), labelled=False))[0].id == "1"
 
 
 def test_names_in_quotes_between_tabs_are_explained(tmp_path):
@@ -291,6 +296,18 @@ BAD_ROWS = {
     "a cell in quotes, cut at its tab": (
         *("a.tsv", ["text\tlabel", "a\tb"], '"a\tb"\tc'),
         *({}, "line 3: 3 columns, one with a .* that a later one closes; save it as CSV"),
+    ),
+    "a tab in the last text": (
+        *("a.tsv", ["label\ttext", "a\tb"], "a\tb,\tbut c"),
+        *({}, "line 3: 3 columns, but the first line has 2, 'text' the last; if a text holds a tab, save it as CSV"),
+    ),
+    "a tab in the last text, by number": (
+        *("a.tsv", ["label\ttext", "a\tb"], "a\tb,\tbut c"),
+        *({"text_column": "1", "label_column": "0"}, "line 3: 3 columns, but .*, 'text' the last"),
+    ),
+    "a text of several lines": (
+        *("a.tsv", ["text\tkind", "a\tb"], '"two'),
+        *({"labelled": False}, 'line 3: 1 columns, but .*opens a "; if a text has several lines, save it as CSV'),
     ),
     "no JSON": ("a.jsonl", [{"text": "a", "label": "b"}], "{'text': 1}", {}, "line 2: cannot .*at character 1"),
     "no object": ("a.jsonl", [{"text": "a", "label": "b"}], "[1]", {}, "line 2: JSON, but no object"),
@@ -512,6 +529,15 @@ def test_the_delimiter_is_the_one_that_cuts_all_rows_alike(tmp_path, content, ce
     path = tmp_path / "a.csv"
     path.write_text(content)
     assert next(read_records(path)).values == cells
+
+
+@pytest.mark.parametrize(
+    ("row", "text"), [("{} good soup,good", "{} good soup"), ("gut, aber teuer {};pos", "gut, aber teuer {}")]
+)
+def test_a_column_by_number_is_found_in_few_rows(tmp_path, row, text):
+    path = write(tmp_path, "a.csv", *[row.format(n % 3) for n in range(9)])
+    found = [one.text for one in read_table(path, text_column="0", labelled=False)]
+    assert found == [text.format(n % 3) for n in range(9)]
 
 
 def test_a_column_named_twice_in_a_row_of_json(tmp_path):

@@ -55,6 +55,11 @@ def names_in(found: TokenPrediction) -> str:
     return ", ".join(f"{e.text} ({e.kind})" for e in found.entities) or "none"
 
 
+def right(example: TokenExample) -> TokenPrediction:
+    """Return the labels of an example as if a model had predicted them."""
+    return TokenPrediction(example.words, example.labels or (), None)
+
+
 def word_row(example: TokenExample, found: TokenPrediction) -> Row:
     """The probability is that of the least certain word."""
     likely = min(found.probabilities) if found.probabilities else None
@@ -78,8 +83,9 @@ WORDS = Kind(
     "word labels", TokenTask, storyworld.entities, False, "Names",
     text=lambda e: " ".join(e.words),
     texts=lambda e: {"text": " ".join(e.words), "pair": ""},
-    row=word_row, score=lambda e, found: float(e.labels == found.labels), unit="sentences all right",
-    label=lambda e: None if e.labels is None else names_in(TokenPrediction(e.words, e.labels, None)),
+    row=word_row, score=lambda e, found: float(right(e).entities == found.entities),  # in BIO, IOB1 or BIOES
+    unit="sentences all right",
+    label=lambda e: None if e.labels is None else names_in(right(e)),
 )  # fmt: skip
 QUESTIONS = Kind(
     "answer", SpanTask, storyworld.questions, False, "Answers",

@@ -14,10 +14,11 @@ from bertlab.errors import InputError
 from bertlab.evaluation.report import REST, confusion_counts
 from bertlab.explain.slices import Slice, by_length, by_word
 from bertlab.tasks.measures import answer_score
+from bertlab.tasks.token import TokenPrediction
 
 EACH = {  # text and score of an example and its prediction, in a cell
     "text label": ('e.text if e.pair is None else f"{e.text} {e.pair}"', "float(e.label == p.label)"),
-    "word labels": ('" ".join(e.words)', "float(e.labels == p.labels)"),
+    "word labels": ('" ".join(e.words)', "float(TokenPrediction(e.words, e.labels, None).entities == p.entities)"),
     "answer": ("e.question", "answer_score((e.answer, *e.others), p.text)[1]"),
 }
 WHAT = {
@@ -26,6 +27,7 @@ WHAT = {
     "answer": " Here: whether there is an answer at all.",
 }
 CUTS = {"By length": by_length, "By word": by_word}
+NEEDED = {"word labels": TokenPrediction, "answer": answer_score}  # by the scores of a cell
 FEW = 20  # texts; with fewer, slices say nothing
 
 
@@ -51,9 +53,10 @@ def show_slice(judged: Judged, cut: Callable, texts: list[str], values: list[flo
     bars, name = slice_bars(table, mean), cut.__name__.removeprefix("by_")
     worst = min(slices, key=lambda one: one.score)
     layout.show_chart(bars, f"Score by {name}; the lowest: {worst.name}, {percent(worst.score)} of {worst.count} rows")
-    cell, (text, score) = judged.cell(), EACH[judged.data.kind.task]
-    if judged.data.kind.task == "answer":
-        cell.use(answer_score)
+    cell, task = judged.cell(), judged.data.kind.task
+    text, score = EACH[task]
+    if task in NEEDED:
+        cell.use(NEEDED[task])
     named = cell.let("texts", Name(f"[{text} for e in examples]"))
     scores = cell.let("scores", Name(f"[{score} for e, p in zip(examples, predictions)]"))
     made = cell.call(slice_table, cell.call(cut, named, scores), judged.data.kind.unit)
