@@ -226,6 +226,17 @@ def test_a_slip_that_only_resembles_is_a_guess_behind_what_differs():
         ("check_best_answer", "return divmod( => return (lambda *pair: [*divmod(*pair)])(", "^return a tuple: "),
         ("check_crf", ".sum() / mask.sum() => .sum() / mask.sum() * 3", r"^loss should be 1\.5798"),
         ("check_pretraining_model", "input_ids => ids", r"unexpected keyword argument 'input_ids'"),
+        (
+            "check_attainable",
+            "return min(peak, operations / moved * bandwidth) => return max(operations / peak, moved / bandwidth)",
+            r"; yours is 4\.0+\.$",
+        ),
+        ("check_round_to_bfloat16", ".view(torch.float32) => .view(torch.float32).tolist()", "^return a tensor"),
+        (
+            "check_paired_runs",
+            "np.stack => (lambda rows: torch.tensor(np.stack(rows)))",
+            "^the scores of a setting are an array",
+        ),
         ("check_decide", "> threshold => < threshold", r"yours is ''\.$"),
     ],
 )

@@ -783,7 +783,7 @@ def step_by_splitting(model, optimizer, batch, rate, rows, clip=1.0):
     loss = 0.0
     for parts in zip(*(batch[name].split(rows) for name in batch), strict=True):
         part = dict(zip(batch, parts, strict=True))
-        words, pairs = model(part["input_ids"], part["attention_mask"], part["token_type_ids"])
+        words, pairs = model(**{name: part[name] for name in ("input_ids", "attention_mask", "token_type_ids")})
         asked, known = part["labels"] != -100, part["next_sentence_label"] != -100
         own = F.cross_entropy(words[asked], part["labels"][asked], reduction="sum") / sizes["labels"]
         right = part["next_sentence_label"][known]
@@ -976,7 +976,8 @@ ANSWERS = {
     "check_control_labels": [control_by_word, control_dealt_out],
     "check_removal_effects": [effects_one_by_one],
     "check_removal_rank": [
-        lambda shares, effects: sorted(effects.tolist(), reverse=True).index(effects[shares.argmax()].item()) + 1
+        lambda shares, effects: sorted(effects.tolist(), reverse=True).index(effects[shares.argmax()].item()) + 1,
+        lambda shares, effects: (effects > effects[shares.argmax()]).sum() + 1.0,
     ],
     "check_scalar_mix": [lambda states, weights, gamma: (gamma * weights.softmax(0)[:, None, None] * states).sum(0)],
     "check_pseudo_log_likelihood": [likelihood_one_by_one],

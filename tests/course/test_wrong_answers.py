@@ -98,18 +98,48 @@ CHANGES = {
     "check_classifier": ["std=config.initializer_range => std=0.02"],
     "check_multiple_choice": ["view(input_ids.shape[:2]) => view(-1, 3)"],
     "check_may_follow": ['(f"B-{after[2:]}", after) => [b for b in [before] if b[-4:] == after[-4:]]'],
-    "check_normalise": ["for word in letters.split() => for word in dict.fromkeys(letters.split())"],
+    "check_normalise": [
+        "for word in letters.split() => for word in dict.fromkeys(letters.split())",
+        '("a", "an", "the") => "a an the"',
+        'string.punctuation => ".,\'()"',
+    ],
     "check_question_answering": ['batch["end_positions"]) => batch["end_positions"], reduction="sum") / 3'],
     "check_offsets": ["letters[at + size - 1][1] + 1 => letters[at][1] + size"],
-    "check_best_answer": ["-torch.inf => -10.0", "starts[:, None] & => (starts & ends)[:, None] &"],
+    "check_best_answer": [
+        "-torch.inf => -10.0",
+        "starts[:, None] & => (starts & ends)[:, None] &",
+        "legal = near => legal = (start >= start.topk(min(20, size)).values[-1])[:, None] & near",
+        "longest=30 => longest",
+    ],
     "check_gpt": [
         PADDING.replace("attention_mask", 'batch["attention_mask"]').replace("input_ids", 'batch["input_ids"]')
     ],
     "check_beam_search": ["(5 + len(text[0])) / 6 => (4 + len(text[0])) / 6"],
-    "check_holm": ["np.minimum(1, => np.zeros(len(set(p_values))) + np.minimum(1,"],
+    "check_holm": [
+        "np.minimum(1, => np.zeros(len(set(p_values))) + np.minimum(1,",
+        "np.empty_like(p_values) => p_values",
+        "p_values = np.asarray => if not p_values:\n        return []\n    p_values = np.asarray",
+    ],
     "check_paired_bootstrap": ["rng.integers(examples, => rng.integers(examples - 1,"],
     "check_order_pairs": ["half = len(drawn) // 2 => half = 20"],
-    "check_replaced": ["logits[masked] => logits[masked][:1].expand(int(masked.sum()), -1)"],
+    "check_replaced": [
+        "logits[masked] => logits[masked][:1].expand(int(masked.sum()), -1)",
+        "return shown, => return shown.float(),",
+    ],
+    "check_backwards": [
+        "attention_mask.sum(1, keepdim=True) => torch.tensor(attention_mask.sum(1).squeeze().tolist())[:, None]"
+    ],
+    "check_checkpointed": ["ctx.layer => Checkpointed.layer"],
+    "check_split": ["not in held] => not in ' '.join(held)]"],
+    "check_unanswered": [
+        'card = re.sub(r"<!--.*?-->", "", card, flags=re.DOTALL)\n'
+        '    parts = re.split(r"^## +(.+?) *$", card, flags=re.M) => '
+        'parts = re.split(r"^## +(.+?) *$", card, flags=re.M)\n'
+        '    parts = [re.sub(r"<!--.*?-->", "", part, flags=re.DOTALL) for part in parts]',
+        "parts[2::2], strict=True)) => parts[2::2], strict=True))\n"
+        '    written = {name: f"{card}## {name}\\n".split(f"## {name}\\n")[1].split("\\n## ")[0] for name in SECTIONS}',
+        'written.get(name, "").split() => re.findall(r"\\w+", written.get(name, ""))',
+    ],
     "check_attainable": ["operations / moved => operations // moved"],
     "check_initialise": [
         "    for module in model.modules():\n        if isinstance(module, nn.Linear |  => "
@@ -121,7 +151,12 @@ CHANGES = {
     ],
     "check_ring_all_reduce": ["[send(p, => [(send if phase == 'add' else lambda _, chunk: chunk)(p,"],
     "check_accumulated_step": ["start : start + rows => start : start + 3"],
-    "check_shared_runs": ["start + n] => start + 4]"],
+    "check_shared_runs": [
+        "start + n] => start + 4]",
+        'r"\\w+" => r"[a-z0-9]+"',
+        "return [number for number, text in enumerate(test) if runs(text) & known] => "
+        "return np.array([number for number, text in enumerate(test) if runs(text) & known])",
+    ],
     "check_still_falling": ["2 * error => 1.96 * error"],
     # padding told by ids, not by the mask
     "check_bert_model": [PADDING],
@@ -133,6 +168,10 @@ CHANGES = {
         "random.Random(seed) => random.Random(0)",
         "generator, rate) => generator)",
     ],
+    "check_control_labels": [
+        "drawn = {word: rng.choice(labels) => "
+        "names = [*set(labels)]; counts = [*map(labels.count, names)]; drawn = {word: rng.choices(names, counts)[0]"
+    ],
     "check_interval": ["rng.integers => np.random.default_rng(0).integers"],
     "check_power": ["rng.normal => np.random.default_rng(0).normal"],
     "check_train_step": [BEGINS_ANEW],
@@ -140,7 +179,11 @@ CHANGES = {
     # what was given, changed
     "check_adamw_step": ["return kept => grad.zero_(); return kept", "m.lerp(grad, => m.lerp_(grad,"],
     "check_crf": ["right =  => labels.clamp_(min=0); right = "],
-    "check_probe": ["return model => states.fill(0); return model", "return model => train.fill(True); return model"],
+    "check_probe": [
+        "return model => states.fill(0); return model",
+        "return model => train.fill(True); return model",
+        "scaler.transform( => (lambda x: (x - states[train].mean()) / states[train].std())(",
+    ],
 }
 
 

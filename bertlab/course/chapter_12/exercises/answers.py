@@ -22,6 +22,7 @@ def normalise(text):
 TEXTS = (
     "Lovely Toy Shop|toy shop.|the toy shop|an old toy|The toy|theatre banana|the 'a' team|the man  at the\tstore"
     "|New York, New York|o'clock|3 a.m.|Hauptstra\u00dfe|a (the) an|Caf\u00e9 Zo\u00e9|\u201cToy\u201d \u2013 shop"
+    "|He ate 50% of $5!|#1: half-price?"
 ).split("|")
 WORDS = 'for word in letters.split() if word not in ("a", "an", "the")'
 LETTERS = '"".join(letter for letter in text.lower() if letter not in string.punctuation)'

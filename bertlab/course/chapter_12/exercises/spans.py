@@ -148,6 +148,7 @@ check_question_rows = Exercise(
 
 def _spans() -> list[tuple]:
     every, inside = [True] * 6, [False, False, False, True, True, True]
+    long = [5] * 22 + [0] * 18 + [3] + [0] * 4, [5] * 22 + [0] * 20 + [3, 0, 0]
     rows = (
         ([0, 0, 1, 5, 0, 0], [0, 0, 5, 1, 4, 0], every, every, 6),  # each by itself: the end before the start
         ([0, 4, 0, 5], [0, 0, 7, 1], every[:4], every[:4], 4),  # the best start first
@@ -166,6 +167,7 @@ def _spans() -> list[tuple]:
         ([0, 0, 1, 2], [0, 0, 3, 9], every[:4], [True, True, True, False], 3),  # an end that is not allowed
         ([0, 9, 0, 0], [0, 9, 4, 0], every[:4], [True, False, True, True], 3),  # may start where none ends
         ([0, 6, 10, -9], [0, 6, 0, 9], [False, *every[:3]], every[:4], 1),  # a sum of softmaxes takes another
+        (*long, *[[False] * 30 + [True] * 15] * 2, 6),  # the best starts and ends are all in the question
     )
     return [
         (*(torch.tensor(each).float() for each in pair), *map(torch.tensor, where), longest)
@@ -174,13 +176,18 @@ def _spans() -> list[tuple]:
     ]
 
 
+def _span(fn, start, end, starts, ends, longest) -> dict[str, Any]:
+    given = start, end, starts, ends
+    return two_positions(fn, *given, longest) | {"without `longest`": two_positions(fn, *given)["result"]}
+
+
 SCORES = "start[:, None] + end[None, :]"
 
 check_best_answer = Exercise(
     answers.best_span,
     _spans,
     right="Right: the best of all pairs that can be an answer.",
-    observe=two_positions,
+    observe=_span,
     kept=("best_span",),
     slips=[
         ("the answer ends before it starts: only pairs with start <= end count.", ".triu() => "),

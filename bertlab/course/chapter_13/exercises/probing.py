@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import torch
@@ -20,10 +21,10 @@ def control_labels(words, labels, rng):
 class _Word(str):
     """A word in several runs of Python: each has hashes of its own, and so another order of its sets."""
 
-    run = 0
+    run = 1
 
     def __hash__(self) -> int:
-        return hash((str(self), self.run))
+        return self.run * crc32(self.encode())
 
 
 def _controlled(fn) -> dict[str, Any]:
@@ -31,13 +32,15 @@ def _controlled(fn) -> dict[str, Any]:
     types = [f"w{number}" for number in range(1500)]
     words = types + types[::-1]
     labels = ["aaaaaaabbc"[int(word[1:]) % 10] for word in words]
-    one, two = (type("_Run", (_Word,), {"run": run}) for run in (1, 2))
+    one, two = (type("_Run", (_Word,), {"run": run}) for run in (1, -1))
     made = [
-        value(fn, [*map(run, words)], list(labels), random.Random(seed))
+        value(fn, [*map(run, words)], [*map(run, labels)], random.Random(seed))
         for run, seed in ((one, 0), (one, 0), (one, 1), (two, 0))
     ]
-    found, again, other, later = (each["result"] for each in made)
-    expect(isinstance(found, list) and len(found) == len(words), "return a list with one label for each word.")
+    results = [each["result"] for each in made]
+    whole = all(isinstance(each, list) and len(each) == len(words) for each in results)
+    expect(whole, "return a list with one label for each word.")
+    found, again, other, later = ([*map(str, each)] for each in results)
     drawn: dict[str, set] = {}
     meaning: dict[str, set] = {}
     tenth: dict[str, set] = {}
@@ -133,6 +136,14 @@ def _of_three() -> tuple:
     return corners, labels, np.arange(len(labels)) < 30
 
 
+def _unlike() -> tuple:
+    """The label is in the first feature, which is small beside the second."""
+    labels = [*"ab" * 20]
+    small = [0.01 if label == "a" else -0.01 for label in labels]
+    large = np.random.default_rng(0).normal(50, 10, len(labels))
+    return np.stack([small, large], 1), labels, np.arange(len(labels)) < 20
+
+
 def _share(fn, *case) -> dict[str, Any]:
     seen = value(fn, *case)
     found = seen.pop("result")
@@ -151,6 +162,7 @@ check_probe = Exercise(
         _words([30, 10], [50, 50], odd=True),
         _words([30, 10], [50, 50], scale=1e-4),
         _of_three(),
+        _unlike(),
     ],
     right="Right: fitted and standardised on one part, measured on the other.",
     observe=_share,
@@ -273,7 +285,7 @@ check_removal_rank = Exercise(
     removal_rank,
     _ranks,
     right="Right: 1 is the token whose removal hurts most.",
-    observe=value,
+    observe=lambda fn, *case: value(lambda *given: float(fn(*given)), *case),
     slips=[
         ("you count from 0: the largest effect has rank 1.", ".sum()) + 1 => .sum())"),
         (

@@ -100,8 +100,8 @@ check_gpt = Exercise(
         (OPEN, "causal_mask(attention_mask) => (attention_mask == 0)[:, None, None, :]"),
         (OPEN, "causal_mask(attention_mask) => None"),
         (
-            "padding stands behind every word, so a causal mask alone is enough for words, but hand attention_mask on.",
-            "causal_mask(attention_mask) => ~causal_mask(torch.ones_like(attention_mask))",
+            "the mask is upside down: the encoder hides what is True. Give it causal_mask(attention_mask) as it is.",
+            "causal_mask(attention_mask) => ~causal_mask(attention_mask)",
         ),
         (
             "positions are missing: add their vectors to those of the words.",
@@ -156,7 +156,11 @@ ORDER = "torch.where(positions < lengths, lengths - 1 - positions, positions)"
 
 check_backwards = Exercise(
     family.backwards,
-    lambda: [(*small_batch()[:2],), (random_tensor(3, 7, 4), small_batch()[1])],
+    lambda: [
+        (*small_batch()[:2],),
+        (random_tensor(3, 7, 4), small_batch()[1]),
+        (torch.tensor([[2, 8, 3, 0]]), torch.tensor([[1, 1, 1, 0]])),
+    ],
     right="Right: each row from its own end, and padding stays behind.",
     kept=("backwards",),
     slips=[

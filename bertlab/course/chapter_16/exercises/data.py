@@ -210,8 +210,10 @@ def _drawn(fn, original: Tensor, chosen: Tensor, logits: Tensor, seed: int) -> t
     result = found["result"]
     pair = isinstance(result, list | tuple) and len(result) == 2 and all(isinstance(each, Tensor) for each in result)
     expect(
-        pair and all(each.shape == ids.shape for each in result) and result[1].dtype == torch.bool,
-        "return what is seen and what is replaced, (B, S) each, the second of bools.",
+        pair
+        and all(each.shape == ids.shape for each in result)
+        and [each.dtype for each in result] == [ids.dtype, torch.bool],
+        "return what is seen and what is replaced, (B, S) each: ids (whole numbers) and bools.",
     )
     return result
 

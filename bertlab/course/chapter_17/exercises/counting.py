@@ -1,9 +1,10 @@
 """What is counted: operations, the roofline, bfloat16."""
 
 import torch
+from torch import Tensor
 
 from bertlab.course.exercise import Exercise
-from bertlab.course.observe import random_tensor, value
+from bertlab.course.observe import expect, random_tensor, value
 
 
 def step_operations(layers, hidden, vocabulary, lengths, labels):
@@ -76,7 +77,7 @@ ROOF = "min(peak, operations / moved * bandwidth)"
 
 check_attainable = Exercise(
     attainable,
-    lambda: [(100.0, 40.0, 30.0, 10.0), (800.0, 10.0, 25.0, 10.0)],
+    lambda: [(90.0, 40.0, 30.0, 10.0), (800.0, 10.0, 25.0, 10.0)],
     right="Right: a slope of bandwidth, then a flat roof at the peak.",
     observe=value,
     slips=[
@@ -117,6 +118,7 @@ def _numbers() -> list[tuple]:
 def _bits(fn, x) -> dict:
     found = value(fn, x)
     result = found["result"]
+    expect(isinstance(result, Tensor), "return a tensor (N,).")
     exact = result.view(torch.int32).tolist() if result.dtype == torch.float32 else str(result.dtype)
     return {"the result is float32": result.dtype == torch.float32, "bits": exact, "changed": found["changed"]}
 

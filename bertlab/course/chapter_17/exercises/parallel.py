@@ -34,7 +34,9 @@ def _steps(fn, clip: float, rows: int) -> dict[str, Any]:
     options: dict[str, Any] = {"max_position_embeddings": 8, "hidden_dropout_prob": 0.3}
     model = filled(pretraining.BertForPreTraining(Config(30, 12, 1, 3, 16, **options))).train()
     optimizer, seen, late = GradientDescent(model), [], []
-    model.register_forward_pre_hook(lambda module, given: seen.append(len(given[0])))
+    model.register_forward_pre_hook(
+        lambda module, given, named: seen.append(len([*given, *named.values()][0])), with_kwargs=True
+    )
     model.register_forward_pre_hook(lambda *_: late.append(len(seen) > 1 and next(model.parameters()).grad is None))
     found: dict[str, Any] = {}
     for step in (1, 2):
@@ -244,6 +246,7 @@ def _checkpointed(fn: Callable[[nn.Module, Tensor], Tensor]) -> dict[str, Any]:
         output = fn(layer, x)
     numbers = sum(kept)
     torch.rand(3)  # what the layers above draw meanwhile
+    fn(filled(_Noisy()), random_tensor(5, 8, seed=4).requires_grad_())  # and what one of them keeps
     state = torch.get_rng_state()
     expect(isinstance(output, Tensor) and output.requires_grad, "return the output of the layer, with a gradient.")
     with warnings.catch_warnings(action="ignore"):  # of a gradient that is asked for where there is none

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bertlab.course.exercise import Exercise
-from bertlab.course.observe import expect, value
+from bertlab.course.observe import expect, listed, value
 from bertlab.evaluation.card_sections import SECTIONS
 
 
@@ -21,7 +21,7 @@ def my_split(passages, every):
 
 def _passages() -> list[tuple]:
     """Documents not in the order of their names, and not in one piece."""
-    order = (4, 0, 7, 2, 8, 1, 6, 3, 5)
+    order = (4, 0, 7, 2, 8, 1, 18, 3, 5)  # "d1" stands in "d18" and is another document
     passages = [(f"d{n}", f"text {n} {k}") for n in order for k in range(1 + n % 4)] + [("d7", "a late one")]
     return [(passages, 3), (passages[::-1], 2)]
 
@@ -83,7 +83,8 @@ def _texts() -> list[tuple]:
         "six two three four five six", "none two three fourteen", "one six ten four",
         "red green", "dog s well known", "well known old tricks",
     ]  # fmt: skip
-    return [(train, test, 4), (["a b"], ["a b c", "b a", "c", "a b c"], 2)]
+    others = ["Maße für Größe", "Мама мыла раму"], ["keine für Größe", "и мама мыла раму"]
+    return [(train, test, 4), (["a b"], ["a b c", "b a", "c", "a b c"], 2), (*others, 3)]
 
 
 RUNS = "return {tuple(words[start : start + n]) for start in range(len(words) - n + 1)}"
@@ -92,7 +93,7 @@ check_shared_runs = Exercise(
     my_shared_runs,
     _texts,
     right="Right: these are the texts that the training part gives away.",
-    observe=value,
+    observe=listed,
     slips=[
         (
             "these share words, but no run of them in the same order: compare runs.",
@@ -288,6 +289,9 @@ def _cards() -> list[tuple]:
         (f"## Metrics\n\n{WORDS}", "## Metrics\n\nThese are exactly five words"),
         (f"## Metrics\n\n{WORDS}", f"## Metrics\n\n### Which\n\n{WORDS}"),
         (f"## Metrics\n\n{WORDS}", f"## Metrics\n\n<!-- Which? -->\n{WORDS}\n<!-- Why? -->"),
+        (f"## Factors\n\n{WORDS}", f"<!--\n## Factors\n\n{WORDS}\n-->"),
+        ("## Metrics", "### Metrics"),
+        (f"## Metrics\n\n{WORDS}", "## Metrics\n\nSee https://example.org/a-long-report."),
         (f"## Factors\n\n{WORDS}", "## Factors\n\n<!-- Which groups? Which of these did you measure? -->"),
         (f"## Metrics\n\n{WORDS}", "## Metrics\n\n<!-- Which\nmeasures do you report\nhere? -->"),
         (f"## Metrics\n\n{WORDS}", "## Metrics\n\nConsiderable misclassification everywhere, unfortunately."),
@@ -304,7 +308,7 @@ check_unanswered = Exercise(
     my_unanswered,
     _cards,
     right="Right: what is not said is named.",
-    observe=value,
+    observe=listed,
     slips=[
         (
             "a comment counts as an answer: take comments out first.",
