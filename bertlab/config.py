@@ -2,10 +2,12 @@
 
 import dataclasses
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from bertlab.config_fields import (
+    CROSS_ENCODER,
     FIXED,
     GENERATION,
     HEAD,
@@ -117,6 +119,8 @@ class BertConfig:
             _check_value("classifier_dropout", float, self.classifier_dropout)
         _check_choice("hidden_act", self.hidden_act, ACTIVATIONS)
         _check_choice("problem_type", self.problem_type, (None, *PROBLEMS))
+        if self.problem_type == "single_label_classification" and self.num_labels == 1:
+            raise InputError(f"problem_type {self.problem_type!r} needs 2 labels or more, num_labels is 1")
         _check_choice("pooling", self.pooling, POOLINGS)
         _check_choice("layer_mix", self.layer_mix, LAYER_MIXES)
         _check_choice("token_decoder", self.token_decoder, TOKEN_DECODERS)
@@ -209,8 +213,9 @@ class BertConfig:
         if values.get("model_type") == VARIANT and "hidden_act" in fields:
             fields["hidden_act"] = str(fields["hidden_act"]).removeprefix(f"{VARIANT}:")
         config = cls(**fields)
-        if values.get("model_type") == PLAIN and config.variants:
-            raise InputError(f"{config.variants[0]} is no part of a BERT: the model_type must be {VARIANT!r}")
+        variants = [*config.variants, *chain.from_iterable(map(config.head_variants, _class_names(values)[:1]))]
+        if values.get("model_type") == PLAIN and variants:
+            raise InputError(f"{variants[0]} is no part of a BERT: the model_type must be {VARIANT!r}")
         return config
 
     def changed(self, **changes: Any) -> "BertConfig":
@@ -246,8 +251,22 @@ class BertConfig:
 
 
 def classes_of(folder: Path) -> list[str]:
-    """Return the names of the classes in config.json's `architectures`; [] where it gives none."""
-    return [name.replace(VARIANT_CLASS, "Bert", 1) for name in _class_names(_read(folder / "config.json"))]
+    """Return the names of the classes in config.json's `architectures`; [] where it gives none.
+
+    InputError: it is the config of another model than BERT.
+    """
+    values = _read(path := folder / "config.json")
+    try:
+        _check_kind(values)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    return [name.replace(VARIANT_CLASS, "Bert", 1) for name in _class_names(values)]
+
+
+def cross_encoder_fields(folder: Path) -> dict[str, Any]:
+    """Return those fields of config.json that sentence-transformers writes for a cross-encoder."""
+    values = _read(folder / "config.json")
+    return {name: values[name] for name in CROSS_ENCODER if name in values}
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -32,13 +32,13 @@ PLAIN, VARIANT, VARIANT_CLASS = "bert", "bert-variant", "BertVariant"
 FIXED = {
     "add_cross_attention": False,
     "is_encoder_decoder": False,
-    "tie_word_embeddings": True,
     "pruned_heads": {},
     "cell": {},  # this and the next: of architecture search, empty in the configs of TinyBERT
     "structure": [],
 }
 
-# Fields that published config.json files carry and that leave the computation of these models as it is.
+# Fields that published config.json files carry and that leave the computation of these models as it is. (The weights
+# show whether the word embeddings are tied, and bertlab.model.weights refuses a head where they are not.)
 UNUSED_FIELDS = frozenset(
     """
     _attn_implementation _commit_hash _name_or_path _num_labels architectures attn_implementation bos_token_id
@@ -46,11 +46,15 @@ UNUSED_FIELDS = frozenset(
     finetuning_task gradient_checkpointing label2id language mask_token_id model_max_length model_type name
     output_attentions output_hidden_states output_past pooler_fc_size pooler_num_attention_heads
     pooler_num_fc_layers pooler_size_per_head pooler_type pre_trained return_dict
-    sbert_ce_default_activation_function sentence_transformers sep_token_id tie_encoder_decoder tokenizer_class
-    torch_dtype torchscript training transformers_version unk_token_id
+    sbert_ce_default_activation_function sentence_transformers sep_token_id tie_encoder_decoder tie_word_embeddings
+    tokenizer_class torch_dtype torchscript training transformers_version unk_token_id
     use_bfloat16 use_cache xla_device
     """.split()
 )
+
+# The fields in which sentence-transformers keeps the function that it applies to the logits of a cross-encoder; the
+# newer one first.
+CROSS_ENCODER = ("sentence_transformers", "sbert_ce_default_activation_function")
 
 # Settings of text generation, which older releases wrote into every config.json: an encoder generates nothing.
 GENERATION = frozenset(

@@ -19,7 +19,7 @@ import torch
 
 from bertlab.errors import InputError, brief
 from bertlab.io.atomic import atomic_write
-from bertlab.tokenizer_files import AS_IT_STANDS, NAMES, check_vocab_size, read
+from bertlab.tokenizer_files import AS_IT_STANDS, NAMES, SEGMENTS, Reading, check_vocab_size, read
 from bertlab.vocabulary import SPECIAL_TOKENS, WORD_CHARACTERS, check_backend, learn, make_backend
 
 
@@ -27,7 +27,7 @@ class Row(NamedTuple):
     """One model input before padding: three lists of one length."""
 
     ids: list[int]
-    types: list[int]  # 0 first text, 1 second
+    types: list[int]  # 0 first text, 1 second; `Tokenizer.batch` makes them 0 for a tokenizer without segments
     offsets: list[tuple[int, int]]  # characters in the token's own text, or all (0, 0)
 
 
@@ -40,12 +40,12 @@ class Tokenizer:
 
     pad_token, unk_token, cls_token, sep_token, mask_token = SPECIAL_TOKENS
 
-    def __init__(self, backend: tokenizers.Tokenizer):
+    def __init__(self, backend: tokenizers.Tokenizer, reading: Reading | None = None):
         """Wrap a BERT WordPiece backend. InputError if it is of another kind or lacks a special token."""
         check_backend(backend)
         backend.no_truncation()
         backend.no_padding()
-        self.backend = backend
+        self.backend, self.reading = backend, reading or Reading()
         self.vocab: dict[str, int] = backend.get_vocab()
         for token in SPECIAL_TOKENS:
             if token not in self.vocab:
@@ -86,19 +86,23 @@ class Tokenizer:
     def from_pretrained(cls, name_or_path: str | Path, lowercase: bool = True) -> "Tokenizer":
         """Load from a folder, a bundled name or a hub id: tokenizer.json or else vocab.txt; or from such a file.
 
-        As in transformers, the options and added tokens of tokenizer_config.json beside it count. Without that file it
-        is tokenizer.json as it stands, or vocab.txt with `lowercase`. InputError names what is missing or wrong.
+        As in transformers, tokenizer_config.json beside it counts: the options and added tokens, whether pairs have
+        segments, and which end of a long text is cut. Without that file it is tokenizer.json as it stands, or vocab.txt
+        with `lowercase`. InputError names what is missing or wrong.
         """
-        path, backend, config = read(name_or_path, lowercase)
+        path, backend, reading, config = read(name_or_path, lowercase)
         try:
-            tokenizer = cls(backend)
+            tokenizer = cls(backend, reading)
             check_vocab_size(tokenizer.vocab_size, config)
         except InputError as error:
             raise InputError(f"{path}: {error}") from None
         return tokenizer
 
-    def save_pretrained(self, folder: str | Path) -> None:
-        """Write vocab.txt, tokenizer.json and tokenizer_config.json, which `transformers` opens too."""
+    def save_pretrained(self, folder: str | Path, positions: int | None = None) -> None:
+        """Write vocab.txt, tokenizer.json and tokenizer_config.json, which `transformers` opens too.
+
+        The latter's model_max_length is the tokenizer's own, but at most the `positions` of a model.
+        """
         folder = Path(folder)
         normalizer, model = self.backend.normalizer, self.backend.model
         options = {
@@ -109,6 +113,12 @@ class Tokenizer:
         }
         if not normalizer.clean_text or model.max_input_chars_per_word != WORD_CHARACTERS:
             options |= {"tokenizer_class": AS_IT_STANDS[0], **NAMES}  # BertTokenizer has no option for these
+        if not self.reading.segments or options["tokenizer_class"] in AS_IT_STANDS:  # not what transformers assumes
+            options["model_input_names"] = ["input_ids", *[SEGMENTS] * self.reading.segments, "attention_mask"]
+        if self.reading.cut_left:
+            options["truncation_side"] = "left"
+        if lengths := [length for length in (self.reading.max_length, positions) if length]:
+            options["model_max_length"] = min(lengths)
         tokens = self.convert_ids_to_tokens(range(self.vocab_size))
         atomic_write(folder / "vocab.txt", "".join(f"{token}\n" for token in tokens))
         atomic_write(folder / "tokenizer.json", self.backend.to_str())
@@ -130,9 +140,10 @@ class Tokenizer:
 
         Rows are padded to the longest; `padding=False` asks that they are equally long already.
         `max_length` cuts the longer of a pair until both fit. `token_type_ids` is 1 on the pair and its
-        [SEP]; `attention_mask` is 0 on padding. On request: `offset_mapping` (B, S, 2), where each token
-        starts and ends in its own text, in characters, (0, 0) for added tokens; `special_tokens_mask`
-        (B, S) bool, True on every special token, whether added, typed by hand or [UNK].
+        [SEP], or 0 where the tokenizer's files give pairs no segments; `attention_mask` is 0 on padding.
+        On request: `offset_mapping` (B, S, 2), where each token starts and ends in its own text, in
+        characters, (0, 0) for added tokens; `special_tokens_mask` (B, S) bool, True on every special token,
+        whether added, typed by hand or [UNK].
         """
         if pairs is not None and isinstance(texts, str) != isinstance(pairs, str):
             raise InputError("give texts and pairs alike: two strings, or two lists of strings")
@@ -163,19 +174,22 @@ class Tokenizer:
         return self.assemble(segments, kept), sum(lengths) - sum(kept)
 
     def assemble(self, segments: Sequence[tokenizers.Encoding], lengths: Sequence[int]) -> Row:
-        """Return `[CLS] segment [SEP] segment [SEP]` from the first `lengths[i]` tokens of each segment."""
+        """Return `[CLS] segment [SEP] segment [SEP]` from the first `lengths[i]` tokens of each segment, or the last
+        ones if its files say so."""
         row = Row([self.cls_token_id], [0], [(0, 0)])
         for kind, (segment, length) in enumerate(zip(segments, lengths, strict=True)):
-            row.ids.extend([*segment.ids[:length], self.sep_token_id])
+            start = len(segment.ids) - length if self.reading.cut_left else 0
+            row.ids.extend([*segment.ids[start : start + length], self.sep_token_id])
             row.types.extend([kind] * (length + 1))
-            row.offsets.extend([*segment.offsets[:length], (0, 0)])
+            row.offsets.extend([*segment.offsets[start : start + length], (0, 0)])
         return row
 
     def batch(self, rows: Sequence[Row], length: int | None = None) -> dict[str, torch.Tensor]:
         """Return rows padded to the longest, or to `length`: input_ids, token_type_ids, attention_mask."""
+        types = stack([row.types for row in rows], 0, length)
         return {
             "input_ids": stack([row.ids for row in rows], self.pad_token_id, length),
-            "token_type_ids": stack([row.types for row in rows], 0, length),
+            SEGMENTS: types if self.reading.segments else torch.zeros_like(types),
             "attention_mask": stack([[1] * len(row.ids) for row in rows], 0, length),
         }
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import tokenizers
 from tokenizers import AddedToken
@@ -28,25 +28,36 @@ OPTIONS = {
 DEFAULTS = {"lowercase": True, "strip_accents": None, "tokenize_chinese_chars": True}
 AS_IT_STANDS = ("PreTrainedTokenizerFast", "TokenizersBackend")  # classes that take tokenizer.json without options
 # Classes that cut text as BERT's does and follow the options; each may have "Fast" behind it.
-BERTS = ("Bert", "DistilBert", "Electra", "MobileBert", "SqueezeBert", "LayoutLM", "Splinter")
+BERTS = ("Bert", "DistilBert", "Electra", "MobileBert", "SqueezeBert", "LayoutLM", "Lxmert")
 # Parts of the names of classes that cut text otherwise, whatever tokenizer.json says.
-OTHERS = ("Japanese", "Roberta", "tweet", "MPNet", "Funnel", "RoFormer", "Albert", "Deberta", "GPT", "XLM", "T5")
+OTHERS = "Japanese Roberta tweet MPNet Funnel RoFormer Albert Deberta GPT XLM T5 Splinter".split()
 PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")  # of tokenizer.json, beside the vocabulary
 NAMES = dict(zip(("pad_token", "unk_token", "cls_token", "sep_token", "mask_token"), SPECIAL_TOKENS, strict=True))
 STANDARD = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized")  # of an added token
+SEGMENTS = "token_type_ids"
+LONGEST = 10**9  # a model_max_length from here on stands for none: transformers writes 10**30
 Numbered = tuple[int | None, AddedToken]  # its number, where a file gives one
 
 
-def read(name: str | Path, lowercase: bool = True) -> tuple[Path, tokenizers.Tokenizer, Path]:
-    """Return the file of a tokenizer, the tokenizer, and where the config.json of its model would be.
+class Reading(NamedTuple):
+    """What the files say of a model's input, beside the tokens of a text."""
+
+    segments: bool = True  # whether token_type_ids are 1 on the second text of a pair
+    cut_left: bool = False  # whether a text that is too long loses its beginning, not its end
+    max_length: int | None = None  # model_max_length
+
+
+def read(name: str | Path, lowercase: bool = True) -> tuple[Path, tokenizers.Tokenizer, Reading, Path]:
+    """Return the file of a tokenizer, the tokenizer, how texts are read with it, and where the config.json of its model
+    would be.
 
     `name` is such a file (tokenizer.json or vocab.txt), a folder, a bundled name or a hub id; an adapter without a
     tokenizer has that of its base. InputError names the file
     (and line) that is missing or wrong.
     """
     if (file := expanded(name)).suffix in (".txt", ".json") and present(file):
-        return file, _read_file(file, lowercase), file.with_name("config.json")
+        return file, *_read_file(file, lowercase), file.with_name("config.json")
     folder = locate(name)
     found = next((folder / name for name in ("tokenizer.json", "vocab.txt") if present(folder / name)), None)
     if found is None and is_adapter(folder):
@@ -55,16 +66,19 @@ def read(name: str | Path, lowercase: bool = True) -> tuple[Path, tokenizers.Tok
         return read(base_of(folder), lowercase)
     if found is None:
         raise InputError(f"{folder} holds no tokenizer: neither tokenizer.json nor vocab.txt is there")
-    return found, _read_file(found, lowercase), folder / "config.json"
+    return found, *_read_file(found, lowercase), folder / "config.json"
 
 
-def _read_file(path: Path, lowercase: bool) -> tokenizers.Tokenizer:
-    """Return the tokenizer of a file; `lowercase` counts for a vocab.txt without tokenizer_config.json."""
+def _read_file(path: Path, lowercase: bool) -> tuple[tokenizers.Tokenizer, Reading]:
+    """Return the tokenizer of a file, and how texts are read with it; `lowercase` counts for a vocab.txt without
+    tokenizer_config.json."""
     config_file = path.with_name(CONFIG)
     config = read_json(config_file) if present(config_file) else None
-    follows = _follows_options(config or {}, path) and config is not None
+    bert = _follows_options(config or {}, path)
+    follows = bert and config is not None
     options = _options(config, config_file)
     added: list[Numbered] = []
+    blank = False
     if path.suffix == ".json":
         read = _read_backend(path)
         options = options if follows else _settings(read)
@@ -72,12 +86,14 @@ def _read_file(path: Path, lowercase: bool) -> tokenizers.Tokenizer:
             _check_frame(read, path)
         vocab, added = read.get_vocab(with_added_tokens=False), list(read.get_added_tokens_decoder().items())
     else:
-        vocab = {token: index for index, token in enumerate(_read_vocab(path))}
+        vocab, blank = _read_vocab(path)
         options = {"lowercase": lowercase} | options
     backend = make_backend(vocab, **options)
     further = added if config and not follows else []
     _add(backend, chain(_added_tokens(path, config or {}, added), further), path)
-    return backend
+    if blank and backend.get_vocab_size() > len(vocab):  # transformers gives the blank line a number too
+        raise InputError(f"{path}: ends in a blank line, which shifts the numbers of the added tokens; take it out")
+    return backend, _reading(config or {}, bert, path)
 
 
 def _read_backend(path: Path) -> tokenizers.Tokenizer:
@@ -105,9 +121,11 @@ def _has_pattern(part: Any) -> bool:
     return isinstance(part, list) and any(map(_has_pattern, part))
 
 
-def _read_vocab(path: Path) -> list[str]:
-    """Read one token a line; a token may be any character but those of a line end, so `splitlines` would be wrong."""
-    tokens = re.sub("\r\n?", "\n", read_text(path)).removesuffix("\n").split("\n")
+def _read_vocab(path: Path) -> tuple[dict[str, int], bool]:
+    """Read one token a line, and whether blank lines follow; a token may be any character but those of a line end, so
+    `splitlines` would be wrong."""
+    text = re.sub("\r\n?", "\n", read_text(path))
+    tokens = text.rstrip("\n").split("\n")
     tokens = [token.rstrip(" \t") or token for token in tokens]  # no token can end in these: text is split there
     first_line: dict[str, int] = {}
     if tokens == [""]:
@@ -118,7 +136,7 @@ def _read_vocab(path: Path) -> list[str]:
         if token in first_line:
             raise InputError(f"{path}, line {line}: repeats the token {brief(token)} of line {first_line[token]}")
         first_line[token] = line
-    return tokens
+    return {token: line - 1 for token, line in first_line.items()}, text.endswith("\n\n")
 
 
 # Options
@@ -137,14 +155,38 @@ def _options(config: dict[str, Any] | None, path: Path) -> dict[str, Any]:
     return chosen
 
 
+def _reading(config: dict[str, Any], bert: bool, path: Path) -> Reading:
+    """Return how texts are read; `bert`: transformers opens the tokenizer with a class of BERT's, whose pairs have
+    segments if the file does not say otherwise."""
+    source, length = path.with_name(CONFIG), config.get("model_max_length")
+    names, side = config.get("model_input_names"), config.get("truncation_side")
+    if side not in (None, "left", "right"):
+        raise InputError(f"{source}: truncation_side must be left or right, not {brief(side)}")
+    if names is None:
+        named = str(_class(config, path)[0]).removesuffix("Fast")
+        segments = (bert and named != "DistilBertTokenizer") or named == "ConvBertTokenizer"
+    elif isinstance(names, list):
+        segments = SEGMENTS in names
+    else:
+        raise InputError(f"{source}: model_input_names must be a list, not {brief(names)}")
+    whole = isinstance(length, int) and not isinstance(length, bool) and 0 < length < LONGEST
+    return Reading(segments, side == "left", length if whole else None)
+
+
+def _class(config: dict[str, Any], path: Path) -> tuple[Any, Path]:
+    """Return the class of a tokenizer, None where no file names it, and the file that does."""
+    model = path.with_name("config.json")
+    if not (named := config.get("tokenizer_class")) and present(model):
+        return read_json(model).get("tokenizer_class"), model
+    return named, path.with_name(CONFIG)
+
+
 def _follows_options(config: dict[str, Any], path: Path) -> bool:
     """Return whether transformers opens the tokenizer with the class that follows the options, and not with one that
     takes tokenizer.json as it stands. InputError for a class that cuts text in another way than BERT's."""
     if config.get("split_special_tokens"):
         raise InputError(f"{path.with_name(CONFIG)}: split_special_tokens is set; BERT's special tokens stay whole")
-    source, model = path.with_name(CONFIG), path.with_name("config.json")
-    if not (named := config.get("tokenizer_class")) and present(model):
-        source, named = model, read_json(model).get("tokenizer_class")
+    named, source = _class(config, path)
     if named is None or str(named).removesuffix("Fast").removesuffix("Tokenizer") in BERTS:
         return True
     if named in AS_IT_STANDS:

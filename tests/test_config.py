@@ -71,7 +71,6 @@ def test_harmless_published_fields_are_ignored():
         ("position_embedding_type", "relative_key"),
         ("is_decoder", 1),
         ("add_cross_attention", True),
-        ("tie_word_embeddings", False),
         ("pruned_heads", {"0": [1]}),
         ("structure", ["conv"]),
         ("hidden_act", "silu"),
@@ -146,6 +145,7 @@ def test_changing_labels():
         ({"num_labels": "3"}, "num_labels"),
         ({"id2label": {"first": "a"}}, "id2label must give"),
         ({"problem_type": "guessing"}, "problem_type 'guessing'.*regression"),
+        ({"problem_type": "single_label_classification", "num_labels": 1}, "needs 2 labels or more"),
         ({"classifier_dropout": 1.5}, "classifier_dropout must be"),
     ],
     ids=str,
@@ -185,6 +185,14 @@ def test_own_fields_are_read_back(tmp_path):
     assert (
         config.changed(pooling="cls", layer_mix="last", token_decoder="linear", no_answer_threshold=0.0) == BertConfig()
     )
+
+
+def test_a_plain_class_with_a_head_of_ours_is_refused():
+    """transformers would leave the field unread."""
+    fields = {"model_type": "bert", "architectures": ["BertForSequenceClassification"], "pooling": "mean"}
+    with pytest.raises(InputError, match="pooling is no part of a BERT: the model_type must be 'bert-variant'"):
+        BertConfig.from_dict(fields)
+    assert BertConfig.from_dict(fields | {"architectures": ["BertForQuestionAnswering"]}).pooling == "mean"
 
 
 def test_transformers_leaves_own_fields_alone(tmp_path):

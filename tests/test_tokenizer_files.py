@@ -2,15 +2,19 @@
 
 import json
 from itertools import product
+from pathlib import Path
 
 import pytest
 import tokenizers
 
-from bertlab import BertConfig, InputError, Tokenizer
+from bertlab import BertConfig, BertModel, InputError, Tokenizer
+from bertlab.explain.text import encode
+from bertlab.inputs.pairs import Pair, collate
 from bertlab.vocabulary import SPECIAL_TOKENS
 
 transformers = pytest.importorskip("transformers")
 
+MODELS = Path(__file__).parents[1] / "data" / "models"
 WORDS = [*SPECIAL_TOKENS, "The", "the", "cafe", "café", "Café", "我", "爱", "##爱", "[", "]", "subj", "ran", "!"]
 TEXTS = ["The Café ran!", "the\u200bran", "the cafe 我爱", "[SUBJ] ran [subj] to [MASK][SUBJ]the", " [Subj]  x[SUBJ]y"]
 
@@ -37,8 +41,15 @@ def same_tokens(folder) -> Tokenizer:
         assert encoding.tokens == theirs.tokenize(text)
         assert encoding.ids == theirs(text, add_special_tokens=False)["input_ids"]
         assert [ours.cls_token_id, *encoding.ids, ours.sep_token_id] == theirs(text)["input_ids"]
+        same_input(ours([text], ["the"]), theirs(text, "the"))
     assert ours.vocab == theirs.get_vocab()
     return ours
+
+
+def same_input(ours, theirs) -> None:
+    """A model that is given no token_type_ids reads 0 everywhere."""
+    assert ours["input_ids"][0].tolist() == theirs["input_ids"]
+    assert ours["token_type_ids"][0].tolist() == theirs.get("token_type_ids", [0] * len(theirs["input_ids"]))
 
 
 @pytest.mark.parametrize("lowercase", [True, False])
@@ -49,10 +60,51 @@ def test_options_beside_tokenizer_json_count(value, name, lowercase, folder):
     same_tokens(folder)
 
 
-@pytest.mark.parametrize("kind", ["BertTokenizerFast", "PreTrainedTokenizerFast", "TokenizersBackend"])
+BERTS = ["BertTokenizerFast", "DistilBertTokenizer", "DistilBertTokenizerFast", "LxmertTokenizer"]
+
+
+@pytest.mark.parametrize("kind", [*BERTS, "ConvBertTokenizer", "PreTrainedTokenizerFast", "TokenizersBackend"])
 def test_the_class_says_whether_options_count(kind, folder):
     files(folder, True, False, tokenizer_config={"tokenizer_class": kind, "do_lower_case": True})
-    assert same_tokens(folder).lowercase == (kind == "BertTokenizerFast")
+    assert same_tokens(folder).lowercase == (kind in BERTS)
+
+
+@pytest.mark.parametrize("kind", ["BertTokenizer", "PreTrainedTokenizerFast"])
+@pytest.mark.parametrize("names", [[], ["token_type_ids"]])
+def test_model_input_names_say_whether_pairs_have_segments(names, kind, folder):
+    files(folder, True, tokenizer_config={"tokenizer_class": kind, "model_input_names": ["input_ids", *names]})
+    ours = same_tokens(folder)
+    assert collate([Pair([5], [6], 0)], ours)["token_type_ids"].any() == bool(names)
+    ours.save_pretrained(folder)
+    assert same_tokens(folder).reading.segments == bool(names)
+    assert encode(ours, "the [SEP]", "ran", 9).texts.tolist() == [0, 0, 0, 0, 1, 1]  # the explorer tells texts apart
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_a_long_text_is_cut_at_its_truncation_side(side, folder):
+    files(folder, False, tokenizer_config={"tokenizer_class": "BertTokenizer", "truncation_side": side})
+    Tokenizer.from_pretrained(folder).save_pretrained(folder)
+    ours, theirs = Tokenizer.from_pretrained(folder), transformers.AutoTokenizer.from_pretrained(folder)
+    for text, pair in ((TEXTS[0], None), (TEXTS[0], TEXTS[3]), (TEXTS[3], "the")):
+        pairs = None if pair is None else [pair]
+        same_input(ours([text], pairs, max_length=7), theirs(text, pair, truncation=True, max_length=7))
+
+
+@pytest.mark.parametrize(
+    ("own", "written"), [({}, 64), ({"model_max_length": 12}, 12), ({"model_max_length": 999}, 64)]
+)
+def test_transformers_cuts_texts_for_a_saved_model(own, written, folder):
+    files(folder, False, tokenizer_config={"tokenizer_class": "BertTokenizer"} | own)
+    model = BertModel(BertConfig.from_size("tiny", vocab_size=len(WORDS), max_position_embeddings=64))
+    model.save_pretrained(folder, Tokenizer.from_pretrained(folder))
+    theirs = transformers.AutoTokenizer.from_pretrained(folder)
+    assert len(theirs("the " * 99, truncation=True)["input_ids"]) == written
+
+
+@pytest.mark.parametrize("path", sorted(MODELS.rglob("tokenizer_config.json")), ids=lambda path: path.parent.name)
+def test_transformers_cuts_texts_for_a_bundled_model(path):
+    config = json.loads(path.with_name("config.json").read_text())
+    assert json.loads(path.read_text())["model_max_length"] == config["max_position_embeddings"]
 
 
 def test_a_tokenizer_json_alone_is_taken_as_it_stands(folder):
@@ -78,7 +130,7 @@ def test_the_class_may_stand_in_the_config_of_the_model(folder):
     ("kind", "json_too"),
     [
         *((kind, False) for kind in ("BertJapaneseTokenizer", "RobertaTokenizer", "OwnTokenizer")),
-        ("RobertaTokenizer", True),
+        *((kind, True) for kind in ("RobertaTokenizer", "SplinterTokenizer")),
     ],
 )
 def test_a_class_that_cuts_text_otherwise_is_refused(kind, json_too, place, folder):
@@ -115,6 +167,17 @@ def test_spaces_at_the_end_of_a_line_are_no_part_of_a_token(folder):
     files(folder, False, tokenizer_config=LOWER)
     (folder / "vocab.txt").write_text("".join(f"{word} \n" for word in WORDS))
     assert same_tokens(folder).tokenize("the") == ["the"]
+
+
+def test_blank_lines_at_the_end_are_no_token(folder):
+    files(folder, False, tokenizer_config=LOWER)
+    with (folder / "vocab.txt").open("a") as file:
+        file.write("\n\n")
+    ours, theirs = Tokenizer.from_pretrained(folder), transformers.AutoTokenizer.from_pretrained(folder)
+    assert [ours([text])["input_ids"][0].tolist() for text in TEXTS] == theirs(TEXTS)["input_ids"]
+    (folder / "tokenizer_config.json").write_text(json.dumps({"extra_special_tokens": ["[SUBJ]"]}))
+    with pytest.raises(InputError, match="vocab.txt: ends in a blank line"):  # there transformers counts that line
+        Tokenizer.from_pretrained(folder)
 
 
 def test_what_else_tokenizer_json_says_is_not_followed(folder):

@@ -81,7 +81,19 @@ def evaluate_task(
     predictions = list(task.predict(model, tqdm(examples, unit="example", leave=False)))
     if task.cut:
         say(cut_words(task.cut, len(examples), task.cut_at))
+    if note := needless_no_answer(model.config, examples, predictions):
+        say(note)
     return task.measures(examples, predictions)
+
+
+def needless_no_answer(config: "BertConfig", examples: "Sequence", predictions: "Sequence") -> str:
+    """Return a note on a model without a threshold of its own, such as one of SQuAD 1.1, that gave "no answer" though
+    every question has one; else ""."""
+    if config.no_answer_threshold or any(getattr(example, "is_impossible", True) for example in examples):
+        return ""
+    count = sum(not prediction.text for prediction in predictions)
+    advice = 'put "no_answer_threshold": 1e9 into its config.json for a model that always answers (SQuAD 1.1)'
+    return f"no answer to {count:,} of {len(examples):,} questions, though each has one: {advice}" if count else ""
 
 
 def file_examples(task: "Task", config: "BertConfig", data: Path, files: FileOptions) -> "Sequence":

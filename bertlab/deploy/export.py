@@ -14,13 +14,14 @@ import torch.nn.functional as F
 from torch import Tensor
 from tqdm.auto import tqdm
 
-from bertlab.config import BertConfig
+from bertlab.config import BertConfig, cross_encoder_fields
 from bertlab.deploy.onnx import computed_by_onnx, named_outputs, quiet, write_onnx
 from bertlab.errors import InputError, require
 from bertlab.inputs.features import Batch
 from bertlab.io.atomic import atomic_folder, atomic_write, check_out, keep_apart
 from bertlab.io.files import expanded, present
 from bertlab.io.hub import READING
+from bertlab.io.json_files import read_json
 from bertlab.io.locate import locate
 from bertlab.model import (
     BertForMaskedLM,
@@ -140,6 +141,9 @@ def export_folder(name: str | Path, out: Path) -> None:
         raise InputError(f"{out} holds a run, whose model this would replace: give --out a folder of its own")
     model = trained(model_class(folder), name)
     model.save_pretrained(out, Tokenizer.from_pretrained(name))
+    if kept := cross_encoder_fields(folder):  # without them sentence-transformers would apply a sigmoid
+        config = read_json(out / "config.json") | kept
+        atomic_write(out / "config.json", json.dumps(config, indent=2, sort_keys=True) + "\n")
     for path in chain.from_iterable(map(folder.glob, READING)):
         atomic_write(out / path.relative_to(folder), path.read_bytes())
 
@@ -192,7 +196,7 @@ def write_companions(model: PretrainedModel, tokenizer: Tokenizer, folder: Path)
     """Write config.json, the tokenizer's files and, for a CRF, crf.json: the scores that Viterbi decoding adds."""
     config = model.config.to_dict(type(model).__name__)
     (folder / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
-    tokenizer.save_pretrained(folder)
+    tokenizer.save_pretrained(folder, model.config.max_position_embeddings)
     if isinstance(model, BertForTokenClassification) and isinstance(model.crf, CRF):
         (folder / "crf.json").write_text(json.dumps(model.crf.table(), indent=2) + "\n")
 

@@ -35,6 +35,12 @@ class Encoded:
         return self.batch["input_ids"][0]  # (1, S) -> (S,)
 
     @property
+    def texts(self) -> torch.Tensor:
+        """0 on the first text and its [SEP], 1 on the second (S,), also for a tokenizer without segments."""
+        added = (self.offsets == 0).all(-1).long()  # (S, 2) -> (S,): [CLS] and the [SEP] of each text
+        return (added.cumsum(0) - added > 1).long()
+
+    @property
     def token_type_ids(self) -> torch.Tensor:
         return self.batch["token_type_ids"][0]  # (1, S) -> (S,)
 

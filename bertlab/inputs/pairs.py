@@ -193,6 +193,7 @@ def collate(pairs: Pairs | Iterable[Pair], tokenizer: Tokenizer, length: int | N
         raise InputError(f"a pair takes {longest} tokens, more than length={length}: make shorter pairs")
     position = np.arange(length or longest)  # (S,)
     real = position < size  # (B, S)
+    segments = real & (position >= second) & tokenizer.reading.segments  # (B, S)
     ids = np.where(real, tokenizer.sep_token_id, tokenizer.pad_token_id)  # what the texts leave free, but for [CLS]
     ids[:, 0] = tokenizer.cls_token_id
     for at, text_start, text_end in ((1, start, end), (second, second_start, second_end)):
@@ -201,7 +202,7 @@ def collate(pairs: Pairs | Iterable[Pair], tokenizer: Tokenizer, length: int | N
     input_ids = torch.from_numpy(ids)
     return {
         "input_ids": input_ids,
-        "token_type_ids": torch.from_numpy((real & (position >= second)).astype(np.int64)),
+        "token_type_ids": torch.from_numpy(segments.astype(np.int64)),
         "attention_mask": torch.from_numpy(real.astype(np.int64)),
         "special_tokens_mask": tokenizer.special_mask(input_ids),
         "next_sentence_label": torch.from_numpy(pairs.labels.astype(np.int64)),

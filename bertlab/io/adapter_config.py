@@ -122,7 +122,8 @@ def adapted_config(folder: Path) -> dict[str, Any]:
     named = (adapter.get("auto_mapping") or {}).get("base_model_class")
     if kind := TASKS.get(adapter.get("task_type") or "", named):
         values["architectures"] = [kind]
-    if labels := _rows(folder / ADAPTER_WEIGHTS, f"{PREFIX}classifier.weight"):
+    labels = _rows(folder / ADAPTER_WEIGHTS, f"{PREFIX}classifier.weight")
+    if labels and kind != "BertForMultipleChoice":  # that has one row, whatever the number of labels
         values["num_labels"] = labels
     return values
 

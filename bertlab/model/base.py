@@ -155,7 +155,7 @@ class PretrainedModel(nn.Module):
             (work / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
             self.write_more(work)
             if tokenizer is not None:
-                tokenizer.save_pretrained(work)
+                tokenizer.save_pretrained(work, self.config.max_position_embeddings)
 
     def write_more(self, folder: Path) -> None:
         """Write further files of a checkpoint into a new folder."""

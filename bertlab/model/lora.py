@@ -24,7 +24,7 @@ from bertlab.errors import InputError, brief
 from bertlab.io.adapter_config import PREFIX, TASKS, base_name, base_of, read_adapter, scale_of
 from bertlab.io.files import check_file, expanded, present
 from bertlab.io.locate import ADAPTER, ADAPTER_WEIGHTS, is_adapter, locate
-from bertlab.model.parameter_names import ENCODER, TABLE, WORDS, modern_name, published_names
+from bertlab.model.parameter_names import DECODER, ENCODER, TABLE, WORDS, modern_name, published_names
 from bertlab.model.weights import Weights, check_floating, check_values, published_tensors, read_tensors, write_weights
 
 SCALE = 2  # alpha is so many times the rank: the same change for every rank at the same learning rate
@@ -168,6 +168,11 @@ def base_from(home: Path, base: str) -> str:
     return os.path.relpath(path.resolve(), home.resolve()) if path.is_dir() and not path.is_absolute() else base
 
 
+def is_named(name: str, saved: Iterable[str]) -> bool:
+    """Return whether modules_to_save names a module around this tensor."""
+    return any(f".{module}." in f".{name}" for module in saved)
+
+
 class AdaptedWeights(Weights):
     """The tensors of an adapter's base, changed as they are asked for, and those that the adapter brings whole.
 
@@ -193,8 +198,11 @@ class AdaptedWeights(Weights):
             else:
                 whole[name] = stored, tensor
         self._check_targets(path, fields, pairs)
-        self._check_saved(path, fields.get("modules_to_save") or [], whole)
+        saved = fields.get("modules_to_save") or []
+        self._check_saved(path, saved, whole)
         self.changes = {f"{module}.weight": self._change(path, module, pair) for module, pair in pairs.items()}
+        if WORDS in whole and is_named(WORDS, saved):  # in peft the decoder stays tied to the base's
+            self.files[DECODER], self.tensors[DECODER] = (path, DECODER), self.tensors[WORDS]
         self._replace(path, whole)
         self.whole = list(whole)
         self.size += check_file(path)
@@ -257,16 +265,12 @@ class AdaptedWeights(Weights):
     def _check_saved(self, path: Path, saved: list[str], whole: Mapping[str, tuple[str, Tensor]]) -> None:
         """Raise an InputError for a tensor of the base that modules_to_save names and the adapter does not bring, and
         for one of the encoder that it brings unnamed, which peft would not read."""
-
-        def is_named(name: str) -> bool:
-            return any(f".{module}." in f".{name}" for module in saved)
-
         for name in self.files:
             is_asked = name.startswith(ENCODER) or name.split(".")[0] in saved  # "LayerNorm" means none of other heads
-            if is_asked and name not in whole and is_named(name):
+            if is_asked and name not in whole and is_named(name, saved):
                 raise InputError(f"{path}: {name} is missing, which {ADAPTER} promises in modules_to_save")
         for name, (stored, _) in whole.items():
-            if name.startswith(ENCODER) and name != WORDS and not is_named(name):
+            if name.startswith(ENCODER) and name != WORDS and not is_named(name, saved):
                 raise InputError(f"{path}: {brief(stored)} is in none of the modules_to_save of {ADAPTER}")
 
     def _projections(self, layers: list[int] | None) -> Iterator[str]:

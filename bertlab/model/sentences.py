@@ -150,12 +150,14 @@ class OwnPooling(NamedTuple):
 
     `unit`: the vector is then scaled to length 1. `lower`: the text is lower-cased first, also where the tokenizer
     keeps capitals. `max_length`: tokens of a text that are read; None: as many as the model has positions.
+    `similarity`: what orders texts as the model was trained to: "cosine", "dot" or another name in its files.
     """
 
     kind: Pooling
     unit: bool
     lower: bool = False
     max_length: int | None = None
+    similarity: str = "cosine"
 
 
 def lowered(text: str) -> str:
@@ -181,11 +183,11 @@ def own_pooling(folder: Path) -> OwnPooling | None:
     if (kinds := [_kind(module) for module in modules]) not in ENCODERS:
         known = "Transformer, Pooling and, if at all, Normalize"
         raise InputError(f"{path}: modules {brief(', '.join(kinds))}; vectors are made by {known}, in this order")
-    _check_whole(home / "config_sentence_transformers.json")
-    if len(folders) > 2:
+    _check_whole(whole := home / "config_sentence_transformers.json")
+    if unit := len(folders) > 2:
         _check_fields(folders[2] / "config.json", WHOLE_TEXT)
     lower, length = _reading(folder)
-    return OwnPooling(_pooling(folders[1] / "config.json"), len(folders) > 2, lower, length)
+    return OwnPooling(_pooling(folders[1] / "config.json"), unit, lower, length, _similarity(whole, unit))
 
 
 def _modules(path: Path) -> list[dict[str, Any]]:
@@ -237,6 +239,12 @@ def _reading(folder: Path) -> tuple[bool, int | None]:
     if isinstance(length, bool) or not isinstance(length, int | float) or not length >= LENGTHS.start:
         raise InputError(f"{path}: the most tokens of a text must be {LENGTHS.start} or more, not {brief(length)}")
     return lower, int(length) if length < LENGTHS.stop else None
+
+
+def _similarity(path: Path, unit: bool) -> str:
+    """Return similarity_fn_name; of vectors of length 1 the dot product and the distance order as the cosine does."""
+    named = read_json(path).get("similarity_fn_name") if present(path) else None
+    return "cosine" if named is None or (unit and named in ("dot", "euclidean")) else str(named)
 
 
 def _check_fields(path: Path, known: dict[str, Any], config: dict[str, Any] | None = None) -> None:

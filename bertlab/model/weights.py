@@ -6,6 +6,7 @@ PyTorch reads them with weights_only=True, and only plain tensors are accepted.
 """
 
 import os
+import pickle
 import re
 import warnings
 import zipfile
@@ -27,6 +28,8 @@ from bertlab.io.locate import ADAPTER_WEIGHTS
 from bertlab.model.parameter_names import DECODER, ENCODER, TIED, WORDS, is_published, modern_name, published_names
 
 ASKED = re.compile(r"GLOBAL (\S+)")  # what PyTorch says of a function that a pickle wants to call
+BYTEARRAY = b"\nbytearray\n"  # how a pickle names it; PyTorch allows it, and it takes any size
+BLOCK = 2**24  # bytes that are searched at a time
 OTHER_PICKLE = "Unsupported operand"  # of one with a protocol that weights_only=True does not read
 
 
@@ -39,6 +42,7 @@ def read_pickle(path: Path) -> dict[str, Tensor]:
     try:
         if mapped:
             check_stored(path)
+        check_calls(path)
         with warnings.catch_warnings(action="ignore"):  # about damage that is reported here in one line
             stored = torch.load(path, map_location="cpu", weights_only=True, mmap=mapped)
     except InputError:
@@ -49,6 +53,8 @@ def read_pickle(path: Path) -> dict[str, Tensor]:
                 f"{path}: refused, it wants to run code ({asked[1]}); plain tensors alone are read"
             ) from error
         if OTHER_PICKLE in str(error):
+            if not is_pickle(path):
+                raise InputError(f"{path}: no file of torch.save; copy or download it again") from error
             advice = "save it with torch.save(state_dict, path), which writes protocol 2"
             reason = "a pickle of a protocol that PyTorch does not read as plain tensors"
             raise InputError(f"{path}: {reason}; {advice}") from error
@@ -58,6 +64,22 @@ def read_pickle(path: Path) -> dict[str, Tensor]:
     for name, tensor in stored.items():
         check_plain(path, name, tensor)
     return stored
+
+
+def is_pickle(path: Path) -> bool:
+    """Return whether a file begins as a pickle does of protocol 2 or later."""
+    with open(path, "rb") as file:
+        return file.read(2) in [bytes([0x80, protocol]) for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1)]
+
+
+def check_calls(path: Path) -> None:
+    """Raise an InputError for a pickle that makes a bytearray: a few bytes could ask for gigabytes of memory."""
+    with open(path, "rb") as file:
+        end = b""
+        while block := file.read(BLOCK):
+            if BYTEARRAY in end + block:
+                raise InputError(f"{path}: refused, it asks for memory (bytearray); plain tensors alone are read")
+            end = block[-len(BYTEARRAY) :]
 
 
 def check_stored(path: Path) -> None:

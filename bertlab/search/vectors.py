@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from bertlab.config import BertConfig
 from bertlab.errors import InputError
 from bertlab.inputs.features import Feature, collate
 from bertlab.io.locate import locate
@@ -47,6 +48,7 @@ class TextEncoder:
     ) -> "TextEncoder":
         """Open a checkpoint that was fine-tuned for the task match, or a sentence encoder in a folder of
         sentence-transformers, with its own pooling; another one with the pooling `other`. InputError without that."""
+        BertConfig.from_pretrained(name)  # another model than BERT is refused by its name
         own = own_pooling(locate(name)) or other
         if own is None:
             raise InputError(f"{name} gives no vectors of texts: train it to with bertlab finetune match")

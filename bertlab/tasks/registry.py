@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from bertlab.config import BertConfig, classes_of
+from bertlab.config import BertConfig, classes_of, cross_encoder_fields
 from bertlab.errors import InputError, brief
 from bertlab.inputs.spans import MAX_LENGTH
 from bertlab.io.files import present
@@ -14,7 +14,7 @@ from bertlab.model.base import PretrainedModel, best_device
 from bertlab.tasks.base import NamedTask, Task
 from bertlab.tasks.choice import ChoiceTask
 from bertlab.tasks.embedding import EmbeddingTask
-from bertlab.tasks.sequence import SequenceTask
+from bertlab.tasks.sequence import SequenceTask, problem_of
 from bertlab.tasks.span import SpanTask
 from bertlab.tasks.token import TokenTask
 from bertlab.tokenizer import Tokenizer
@@ -76,9 +76,14 @@ def open_task(model: str | Path, device: str = "cpu") -> tuple[PretrainedModel, 
 
 
 def task_of(family: type[Task], folder: Path, config: BertConfig, tokenizer: Tokenizer) -> Task:
-    """Return the task of a model that is open, with the lengths of the run in its folder."""
+    """Return the task of a model that is open, with the lengths of the run in its folder; without a run, all positions
+    are read, and of questions the paper's 384 tokens. InputError: it gives numbers that bertlab would not make."""
+    if family is SequenceTask and problem_of(config) == "regression":
+        _check_activation(folder)
     recipe = read_json(folder / RECIPE) if present(folder / RECIPE) else {}
-    max_length = min(_whole(recipe, "max_length", MAX_LENGTH, folder), config.max_position_embeddings)
+    positions = config.max_position_embeddings
+    usual = MAX_LENGTH if issubclass(family, SpanTask) else positions
+    max_length = min(_whole(recipe, "max_length", usual, folder), positions)
     task = family(tokenizer, max_length, _whole(recipe, "stride", 0, folder))
     task.labels = list(config.label2id)
     task.learned = TASKS.get(str(recipe.get("task")))
@@ -91,6 +96,18 @@ def family_of(model: str | Path) -> type[Task] | None:
     """Return the family of a checkpoint's head, by its config.json; None where no family has such a head."""
     kinds = classes_of(locate(model))
     return next((family for family in FAMILIES if family.head.__name__ in kinds), None)
+
+
+def _check_activation(folder: Path) -> None:
+    """Raise InputError for a cross-encoder of sentence-transformers whose numbers are a function of its logits, such as
+    their sigmoid: bertlab gives the logits."""
+    for name, value in cross_encoder_fields(folder).items():
+        named = value.get("activation_fn") if isinstance(value, dict) else value
+        if named and str(named).rpartition(".")[2] == "Identity":
+            return
+        if named:
+            advice = "give it 'torch.nn.modules.linear.Identity' to read the logits"
+            raise InputError(f"{folder / 'config.json'}: {name} asks for {brief(named)}, which bertlab lacks; {advice}")
 
 
 def _whole(recipe: Mapping[str, Any], name: str, default: int, folder: Path) -> int:

@@ -3,6 +3,7 @@
 import json
 from copy import copy
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import onnxruntime
@@ -199,6 +200,15 @@ def test_a_plain_folder_is_read_as_the_model_was(tmp_path, capsys):
     capsys.readouterr()
     message = refused(capsys, "english-sentiment", "--to", "transformers", "--out", str(tmp_path / "judge"))
     assert "holds a run, whose model this would replace" in message
+
+
+def test_a_plain_folder_keeps_the_function_of_a_cross_encoder(saved, tmp_path):
+    """Without it sentence-transformers would apply a sigmoid to one logit."""
+    path = Path(saved("sequence")) / "config.json"
+    stated = {"sentence_transformers": {"activation_fn": "torch.nn.modules.linear.Identity", "version": "5.1.0"}}
+    path.write_text(json.dumps(json.loads(path.read_text()) | stated))
+    export.export_folder(path.parent, tmp_path / "whole")
+    assert stated.items() <= json.loads((tmp_path / "whole" / "config.json").read_text()).items()
 
 
 def refused(capsys, *arguments: str) -> str:

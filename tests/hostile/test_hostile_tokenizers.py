@@ -131,7 +131,6 @@ WORDS = {  # vocab.txt alone
     "zeros": (write("vocab.txt", b"\0" * 1000), "no [PAD]"),
     "not UTF-8": (write("vocab.txt", b"[PAD]\n\xff\n"), "not UTF-8 at byte 6"),
     "a blank line": (vocabulary(lambda tokens: [*tokens[:9], "", *tokens[9:]]), "vocab.txt, line 10: blank"),
-    "a blank line at the end": (vocabulary(lambda tokens: [*tokens, ""]), "vocab.txt, line 39: blank"),
     "a token twice": (vocabulary(lambda tokens: [*tokens, tokens[8]]), "line 39: repeats the token ... of line 9"),
     "a token of a megabyte twice": (
         vocabulary(lambda tokens: [*tokens, "x" * 10**6, "x" * 10**6]),
@@ -146,6 +145,8 @@ WORDS = {  # vocab.txt alone
     "strip_accents a list": (fields(OPTIONS, strip_accents=[]), "strip_accents must be true or false, not []"),
     "strip_accents text": (fields(OPTIONS, strip_accents="no"), "strip_accents must be"),
     "tokenize_chinese_chars an object": (fields(OPTIONS, tokenize_chinese_chars={}), "tokenize_chinese_chars must"),
+    "model_input_names text": (fields(OPTIONS, model_input_names="input_ids"), "model_input_names must be a list"),
+    "truncation_side another": (fields(OPTIONS, truncation_side="both"), "truncation_side must be left or right"),
     "options nested": (write(OPTIONS, NESTED), f"{OPTIONS}: JSON nested"),
     "options a list": (write(OPTIONS, "[]"), f"{OPTIONS}: not a JSON object"),
     "options empty": (write(OPTIONS, ""), f"{OPTIONS}: cannot be read as JSON"),

@@ -135,6 +135,7 @@ PICKLES = {
         "a quantised model?",
     ),
     "a counter": (lambda held: held.update(x=collections.Counter("ab")), "no plain table of tensors"),
+    "a bytearray": (lambda held: held.update(x=bytearray(3)), "asks for memory (bytearray)"),
     "a list of tensors": (lambda held: list(held.values()), "no plain table of tensors"),
     "tables in tables": (lambda held: {"model": held}, "no plain table of tensors"),
     "a lone tensor": (lambda held: held[QUERY], "no plain table of tensors"),

@@ -317,6 +317,14 @@ def test_what_is_read_of_a_text(folder):
     assert own_pooling(folder) == OwnPooling("mean", unit=True, lower=True, max_length=9)
 
 
+def test_what_orders_the_vectors(folder):
+    """Of vectors of length 1 the dot product orders as the cosine does."""
+    described(folder, "config_sentence_transformers.json", similarity_fn_name="dot")
+    assert own_pooling(folder).similarity == "cosine"
+    modules(folder, "Transformer", "Pooling")
+    assert own_pooling(folder).similarity == "dot"
+
+
 def test_a_folder_without_modules_is_no_sentence_encoder(folder):
     (folder / "modules.json").unlink()
     assert own_pooling(folder) is None

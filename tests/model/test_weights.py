@@ -199,6 +199,18 @@ def test_an_untied_decoder_is_refused_where_it_counts(form, checkpoint):
     BertModel.from_pretrained(checkpoint)
 
 
+def test_an_untied_model_of_transformers_opens_without_its_head(config, batch, tmp_path):
+    transformers = pytest.importorskip("transformers")
+    fields = transformers.BertConfig(**config.to_dict() | {"tie_word_embeddings": False})
+    theirs = transformers.BertForMaskedLM(fields).eval()
+    theirs.save_pretrained(tmp_path)
+    with pytest.warns(UserWarning, match="newly initialised, to be trained: pooler"):
+        ours = BertModel.from_pretrained(tmp_path)
+    torch.testing.assert_close(ours(**batch).last_hidden_state, theirs.bert(**batch)[0], rtol=0, atol=1e-5)
+    with pytest.raises(InputError, match="decoder.weight is not the word embeddings"):
+        BertForMaskedLM.from_pretrained(tmp_path)
+
+
 @pytest.mark.parametrize("name", [SAFE, PICKLE])
 def test_a_pointer_of_git_lfs_is_named(name, checkpoint):
     (checkpoint / SAFE).unlink()
@@ -371,6 +383,14 @@ def test_a_pickle_of_a_later_protocol_gives_no_advice_to_trust_it(checkpoint):
     with pytest.raises(InputError) as caught:
         BertModel.from_pretrained(checkpoint)
     assert "weights_only" not in str(caught.value) and not (checkpoint / "trap").exists()
+
+
+@pytest.mark.parametrize("start", [b"<!DOCTYPE html>", b"\x1f\x8b\x08", None], ids=["page", "gzip", "safetensors"])
+def test_what_is_no_file_of_torch_is_not_called_a_pickle(start, checkpoint):
+    content = (checkpoint / SAFE).read_bytes()
+    (checkpoint / SAFE).unlink()
+    (checkpoint / PICKLE).write_bytes((start or b"") + content)
+    fails(checkpoint, f"{PICKLE}: no file of torch.save; copy or download it again")
 
 
 @pytest.mark.parametrize("kept", [0, 5, 3000, -1])

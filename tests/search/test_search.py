@@ -253,6 +253,9 @@ def test_search_returns_units_in_order(model, text, monkeypatch):
         assert all(-1.001 <= hit.similarity <= 1.001 for hit in hits)
     with pytest.raises(InputError, match="the question is empty"):
         search.search(" ")
+    (model / "config_sentence_transformers.json").write_text('{"similarity_fn_name": "manhattan"}')
+    with pytest.raises(InputError, match="similarity_fn_name is 'manhattan'.*choose another model"):
+        Search.open([text], model)
 
 
 # The questions

@@ -2,11 +2,13 @@
 
 import json
 import shutil
+from contextlib import nullcontext
 
 import pytest
 import torch
 
 from bertlab import (
+    BertConfig,
     BertForMultipleChoice,
     BertForPreTraining,
     BertForQuestionAnswering,
@@ -14,8 +16,9 @@ from bertlab import (
     InputError,
     Tokenizer,
 )
+from bertlab.search.vectors import TextEncoder
 from bertlab.tasks.choice import ChoiceTask
-from bertlab.tasks.registry import TASKS, family_of, find_task, open_task
+from bertlab.tasks.registry import TASKS, family_of, find_task, open_task, task_of
 from bertlab.tasks.sequence import SequenceTask
 from bertlab.tasks.span import SpanTask
 from bertlab.tasks.token import TokenTask
@@ -66,6 +69,41 @@ def test_stride_and_length_are_those_of_the_training(pretrained, tmp_path):
     (tmp_path / "run" / "recipe.json").write_text('{"task": "qa", "max_length": 90, "stride": 20}')
     _, task = open_task(tmp_path / "run")
     assert isinstance(task, SpanTask) and (task.max_length, task.stride) == (90, 20)
+
+
+def test_a_published_model_reads_all_its_positions(tok, tmp_path):
+    config = BertConfig(max_position_embeddings=512)
+    lengths = [task_of(family, tmp_path, config, tok).max_length for family in (SequenceTask, TokenTask, SpanTask)]
+    assert lengths == [512, 512, 384]
+
+
+SIGMOID, IDENTITY = "torch.nn.modules.activation.Sigmoid", "torch.nn.modules.linear.Identity"
+OLD = "sbert_ce_default_activation_function"
+
+
+@pytest.mark.parametrize(
+    ("fields", "labels", "refused"),
+    [
+        ({OLD: SIGMOID}, 1, True),
+        ({"sentence_transformers": {"activation_fn": SIGMOID, "version": "5.1.0"}}, 1, True),
+        ({"sentence_transformers": {"activation_fn": IDENTITY}, OLD: SIGMOID}, 1, False),
+        ({OLD: IDENTITY, "sentence_transformers": None}, 1, False),
+        ({OLD: SIGMOID}, 2, False),  # a class and its share of the softmax, as in transformers
+    ],
+)
+def test_a_cross_encoder_whose_number_is_no_logit_is_refused(fields, labels, refused, tok, tmp_path):
+    config = BertConfig(num_labels=labels)
+    (tmp_path / "config.json").write_text(json.dumps(config.to_dict() | fields))
+    with pytest.raises(InputError, match="config.json: .* asks for .*Sigmoid") if refused else nullcontext():
+        task_of(SequenceTask, tmp_path, config, tok)
+
+
+def test_the_head_of_another_model_is_none_of_ours(tmp_path):
+    fields = {"model_type": "distilbert", "architectures": ["DistilBertForSequenceClassification"]}
+    (tmp_path / "config.json").write_text(json.dumps(fields))
+    for opens in (family_of, open_task, TextEncoder.open):
+        with pytest.raises(InputError, match="config.json: model_type is 'distilbert', not BERT"):
+            opens(tmp_path)
 
 
 def test_what_a_run_has_learned(pretrained, tmp_path):

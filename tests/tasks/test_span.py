@@ -12,6 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bertlab import BertConfig, BertForQuestionAnswering, InputError, Tokenizer
+from bertlab.cli.evaluate import needless_no_answer
 from bertlab.corpora.examples import QAExample
 from bertlab.corpora.storyworld import questions
 from bertlab.inputs.spans import span_features
@@ -271,6 +272,16 @@ def test_who_never_saw_a_question_without_answer_always_answers(reader):
     examples = [ask(context=" ".join(WORDS))]
     assert next(task.predict(with_threshold(reader, ALWAYS_ANSWER), examples)).text
     assert not next(task.predict(with_threshold(reader, -ALWAYS_ANSWER), examples)).text
+
+
+def test_no_answer_without_a_threshold_is_reported_where_each_question_has_one(reader):
+    """As of a published model of SQuAD 1.1."""
+    config, none = reader.config, SimpleNamespace(text="")
+    examples = [ask("rex", "rex"), ask("rex", "rex")]
+    note = needless_no_answer(config, examples, [none, SimpleNamespace(text="rex")])
+    assert note.startswith("no answer to 1 of 2 questions") and '"no_answer_threshold": 1e9' in note
+    assert not needless_no_answer(config, [*examples[1:], ask("")], [none, none])
+    assert not needless_no_answer(config.changed(no_answer_threshold=3.5), examples, [none, none])
 
 
 @pytest.mark.parametrize("name", ["max_answer_tokens", "n_best"])

@@ -94,7 +94,7 @@ def write_masks(text: str, encoded: Encoded, segment: int, positions: Sequence[i
     """Return the first (`segment` 0) or second text with [MASK] in place of the words of the tokens at `positions`."""
     text = clean(text)
     for word in sorted({word_of(encoded, position) for position in positions}, key=min, reverse=True):
-        if encoded.token_type_ids[word[0]] == segment:
+        if encoded.texts[word[0]] == segment:
             start, end = int(encoded.offsets[word[0]][0]), int(encoded.offsets[word[-1]][1])
             text = f"{text[:start]}[MASK]{text[end:]}"
     return text

@@ -63,7 +63,7 @@ def models_for(task: str) -> Iterator[tuple[models.Loaded, str]]:
 
 def words_in(found: Attribution, encoded: Encoded, segment: int) -> tuple[list[Span], list[float]]:
     """Return first and last+1 character of each word of the first or second text, and what its pieces contribute."""
-    positions = [i for i in mask.words(encoded) if encoded.token_type_ids[i] == segment]
+    positions = [i for i in mask.words(encoded) if encoded.texts[i] == segment]
     words = dict.fromkeys(mask.word_of(encoded, i) for i in positions)
     spans = [(int(encoded.offsets[word[0]][0]), int(encoded.offsets[word[-1]][1])) for word in words]
     return spans, [float(found.values[word.start : word.stop].sum()) for word in words]

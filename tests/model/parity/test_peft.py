@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import bertlab
+from bertlab import InputError
 from bertlab.config import classes_of
 from tests.model.parity.closeness import assert_close
 from tests.model.test_lora import adapted, answer
@@ -91,3 +92,15 @@ def test_every_class_that_peft_saved_opens_without_a_config(name, checkpoint, ba
     ours = getattr(bertlab, name).from_pretrained(tmp_path / "adapter")
     batch = rows(name, batch)
     assert_close({name: (answer(ours, batch), answer(model.get_base_model(), batch))}, torch.float32)
+
+
+def test_word_embeddings_that_peft_saved_are_untied_from_the_head(checkpoint, batch, tmp_path):
+    """peft's decoder keeps the matrix of the base."""
+    changes = dict(target_modules=["query"], modules_to_save=["word_embeddings"])
+    with warnings.catch_warnings(action="ignore"):
+        model = saved_by_peft("BertForMaskedLM", checkpoint, tmp_path / "adapter", **changes).get_base_model()
+    with pytest.raises(InputError, match="adapter_model.safetensors: tensor cls.predictions.decoder.weight is not the"):
+        bertlab.BertForMaskedLM.from_pretrained(tmp_path / "adapter")
+    ours = bertlab.BertModel.from_pretrained(tmp_path / "adapter")
+    found = ours(**batch).last_hidden_state, model.bert(**batch).last_hidden_state
+    assert_close({"states": found}, torch.float32)
