@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Literal
 
 from bertlab.errors import InputError, brief
-from bertlab.io.locate import locate
-from bertlab.model.sentences import own_pooling
 from bertlab.search.ranking import Hit, Ranker, best_hits, by_both, by_meaning, by_words
 from bertlab.search.units import Unit, read_units
 from bertlab.search.vectors import TextEncoder, kept_vectors
@@ -44,8 +42,8 @@ class Search:
         """
         model, by = model or MODEL, by or "both"
         encoder = None if by == "words" else TextEncoder.open(model)
-        if encoder and (own := own_pooling(locate(model))) and own.similarity != "cosine":
-            asked = f"similarity_fn_name is {brief(own.similarity)} in config_sentence_transformers.json"
+        if encoder and encoder.similarity != "cosine":
+            asked = f"similarity_fn_name is {brief(encoder.similarity)} in config_sentence_transformers.json"
             raise InputError(f"{model}: {asked}; bertlab compares by the cosine alone: choose another model")
         units = read_units(corpus, progress=progress)
         texts = [unit.text for unit in units]

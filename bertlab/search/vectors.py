@@ -34,12 +34,14 @@ class TextEncoder:
         pooling: Pooling = "mean",
         normalise: bool = True,
         lower: bool = False,
+        similarity: str = "cosine",
     ):
         """`max_length`: tokens of a text that are read. `pooling`: the mean over the last states of all tokens, [CLS]
         and [SEP] included, or their maximum in each dimension, or the state of [CLS]. `normalise`: to length 1.
-        `lower`: lower-case texts first, also where the tokenizer keeps capitals."""
+        `lower`: lower-case texts first, also where the tokenizer keeps capitals. `similarity`: what orders texts as the
+        model was trained to."""
         self.model, self.tokenizer = model.eval(), tokenizer
-        self.pooling, self.normalise, self.lower = pooling, normalise, lower
+        self.pooling, self.normalise, self.lower, self.similarity = pooling, normalise, lower, similarity
         self.max_length = min(max_length, model.config.max_position_embeddings)
 
     @classmethod
@@ -48,15 +50,15 @@ class TextEncoder:
     ) -> "TextEncoder":
         """Open a checkpoint that was fine-tuned for the task match, or a sentence encoder in a folder of
         sentence-transformers, with its own pooling; another one with the pooling `other`. InputError without that."""
-        BertConfig.from_pretrained(name)  # another model than BERT is refused by its name
         own = own_pooling(locate(name)) or other
         if own is None:
+            BertConfig.from_pretrained(name)  # another model than BERT is refused by its name
             raise InputError(f"{name} gives no vectors of texts: train it to with bertlab finetune match")
         model = BertForSentenceEmbedding.from_pretrained(name, device)
         if own.kind == "cls":
             refuse_first_token(model.config, name, OTHER_MODEL)
         length = own.max_length or model.config.max_position_embeddings
-        return cls(model, Tokenizer.from_pretrained(name), length, own.kind, own.unit, own.lower)
+        return cls(model, Tokenizer.from_pretrained(name), length, own.kind, own.unit, own.lower, own.similarity)
 
     @torch.inference_mode()
     def encode(self, texts: Sequence[str], *, progress: bool = False) -> Tensor:
